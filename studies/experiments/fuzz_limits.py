@@ -1,6 +1,7 @@
 """Rounds of the fuzzer about size and time: many menus (to 10^6), many items (to 10^5), limits of time and Ctrl-C.
 
-Every round draws a data set and asks one of three things of it:
+Every round draws a data set and a model (all rankings, those with known preferences, or the triangle inequalities) and asks one
+of three things of them:
 
     estimate     of its cost: within 2 s and 500 MB, or "too many to estimate"
     limit        a projection with `max_seconds`: within max(2 s, a fifth) of it, with its bounds
@@ -11,6 +12,7 @@ Seconds count where they pass on the clock and are used by this process: others 
 
 from __future__ import annotations
 
+import itertools
 import os
 import resource
 import signal
@@ -36,13 +38,20 @@ class LimitBroken(Exception):
 
 
 def make_menus(rng: Rng, most_menus: float, most_items: float) -> rf.ChoiceData:
-    """Choices from menus of one of several kinds: any of few items, pairs or small menus of many, windows of an axis."""
-    kind = ("subsets", "pairs", "small", "itineraries", "windows")[int(rng.integers(5))]
+    """Choices from menus of one of several kinds: any of few items, pairs or small menus of many, windows of an axis.
+
+    Pairs are some of many items, or all of some hundreds.
+    """
+    kind = ("subsets", "pairs", "all pairs", "small", "itineraries", "windows")[int(rng.integers(6))]
     if kind == "subsets":
         n = int(rng.integers(10, 25))
         m = int(min(10 ** rng.uniform(1, np.log10(most_menus)), 1 << (n - 1)))
         masks = rng.integers(3, 1 << n, m)
         menu, item = np.nonzero((masks[:, None] >> np.arange(n)) & 1)
+    elif kind == "all pairs":
+        n = int(rng.integers(30, min(500, np.sqrt(2 * most_menus)) + 1))
+        m = n * (n - 1) // 2
+        menu, item = np.repeat(np.arange(m), 2), np.stack(np.triu_indices(n, 1), axis=1).reshape(-1)
     else:
         n = 100 if kind in ("itineraries", "windows") else int(10 ** rng.uniform(1.4, np.log10(most_items)))
         m = int(10 ** rng.uniform(1, np.log10(min(most_menus, 1e5))))
@@ -57,6 +66,17 @@ def make_menus(rng: Rng, most_menus: float, most_items: float) -> rf.ChoiceData:
     for _ in range(draws):
         counts[menus.start[:-1] + (rng.random(len(menus)) * menus.sizes).astype(np.int64)] += 1.0
     return rf.ChoiceData.from_cells(tuple(range(n)), menus, counts, np.full(len(menus), float(draws)))
+
+
+def make_model(rng: Rng, data: rf.ChoiceData) -> rf.Model | None:
+    """The triangle inequalities for pairs, always where there are all; else now and then a chain of known preferences."""
+    pairs = bool((data.offered.sizes == 2).all())
+    if pairs and (2 * len(data.totals) == data.n * (data.n - 1) or rng.random() < 0.5):
+        return rf.TriangleInequalities()
+    if rng.random() < 0.7:
+        return None
+    chain = rng.choice(data.n, int(rng.integers(2, min(data.n, 50) + 1)), replace=False).tolist()
+    return rf.RandomUtility(above=itertools.pairwise(chain))
 
 
 class Watch:
@@ -74,20 +94,21 @@ def fuzz_limits(rng: Rng, folder: Path) -> str:
     """One data set, and an estimate, a limit or an interrupt."""
     what = ("estimate", "limit", "interrupt")[int(rng.integers(3))]
     data = make_menus(rng, *((1e6, 1e5) if what == "estimate" else (1e5, 1e5)))
-    name = f"{len(data.totals):,} menus of {data.n:,} items"
     if not (data.offered.sizes > 1).any():
         return f"{what}: no choice"
+    model = make_model(rng, data)
+    name = f"{len(data.totals):,} menus of {data.n:,} items{f', {model.name}' if model else ''}"
     if what == "estimate":
-        return estimate(data, name)
-    if data.n <= 24 and rf.estimate_cost(data).route == "lattice" and data.n > _LATTICE_ITEMS:
+        return estimate(data, model, name)
+    if data.n <= 24 and rf.estimate_cost(data, model=model).route == "lattice" and data.n > _LATTICE_ITEMS:
         return f"{what}: a lattice of many items"
-    return (limit if what == "limit" else interrupt)(rng, data, name)
+    return (limit if what == "limit" else interrupt)(rng, data, model, name)
 
 
-def estimate(data: rf.ChoiceData, name: str) -> str:
+def estimate(data: rf.ChoiceData, model: rf.Model | None, name: str) -> str:
     """An estimate keeps to its time and memory."""
     before, watch = peak_bytes(), Watch()
-    cost = rf.estimate_cost(data)
+    cost = rf.estimate_cost(data, model=model)
     seconds, more = watch.seconds(), peak_bytes() - before
     if seconds > _ESTIMATE_SECONDS or more > _ESTIMATE_BYTES:
         raise LimitBroken(f"the estimate of {name} took {seconds:.1f} s and {more / 1e6:.0f} MB")
@@ -96,11 +117,11 @@ def estimate(data: rf.ChoiceData, name: str) -> str:
     return f"estimate: {cost.route}{', too many' if cost.note else ''}"
 
 
-def limit(rng: Rng, data: rf.ChoiceData, name: str) -> str:
+def limit(rng: Rng, data: rf.ChoiceData, model: rf.Model | None, name: str) -> str:
     """A projection ends when it is asked to, with a lower and an upper bound."""
     asked = float(rng.choice([0.1, 0.5, 2.0]))
     watch = Watch()
-    fit = rf.project(data, max_seconds=asked, throw=False)
+    fit = rf.project(data, model=model, max_seconds=asked, throw=False)
     seconds = watch.seconds()
     if seconds > asked + max(2.0, 0.2 * asked):
         raise LimitBroken(f"{name}, max_seconds={asked:g}: {seconds:.1f} s ({fit.method}, {fit.status})")
@@ -108,7 +129,7 @@ def limit(rng: Rng, data: rf.ChoiceData, name: str) -> str:
     return f"limit: {fit.method}, {fit.status}"
 
 
-def interrupt(rng: Rng, data: rf.ChoiceData, name: str) -> str:
+def interrupt(rng: Rng, data: rf.ChoiceData, model: rf.Model | None, name: str) -> str:
     """Ctrl-C is heard, and a fit comes back."""
     heard: list[Watch] = []
 
@@ -126,7 +147,7 @@ def interrupt(rng: Rng, data: rf.ChoiceData, name: str) -> str:
     hook, sys.unraisablehook = sys.unraisablehook, dropped
     try:
         timer.start()
-        fit = rf.project(data, max_seconds=5.0, throw=False)
+        fit = rf.project(data, model=model, max_seconds=5.0, throw=False)
         timer.cancel()
         timer.join()
     except KeyboardInterrupt:  # it came after the fit, or before the function had begun

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rumflow.core import triples
 from rumflow.core.pairs import arc_lengths, make_pairs
 from rumflow.core.triples import find_triples, orders_hold, pass_triples
 from tests.reference.pairs import random_pairs
@@ -54,7 +55,7 @@ def test_triangles_beyond_the_limit_are_counted_but_not_kept():
     a, b = np.triu_indices(n, 1)
     turned = (b - a) <= (n - 1) // 2  # each item beats those that follow it around a circle
     pairs, length = make_pairs(a, b, n), arc_lengths(np.where(turned, 0.9, 0.1))
-    number, holds, cyclic = pass_triples(pairs, length, 5)
+    number, holds, cyclic = pass_triples(pairs, length, 5, 0, n)
     assert len(cyclic) == 5 < number - holds[1]
     assert len(find_triples(pairs, length).cyclic) == number - holds[1]
 
@@ -64,3 +65,19 @@ def test_a_triple_by_hand():
     assert orders_hold(0.9, 0.7, 0.2) == 3  # .8 is between
     assert orders_hold(0.9, 0.7, 0.4) == 1
     assert orders_hold(0.9, 0.7, 0.6) == 0
+
+
+def test_pieces_do_not_change_what_is_found(monkeypatch):
+    rng = np.random.default_rng(0)
+    a, b = random_pairs(rng, 40, 0.7)
+    pairs, length, looks = make_pairs(a, b, 40), arc_lengths(rng.random(len(a))), []
+    once = find_triples(pairs, length)
+    monkeypatch.setattr(triples, "check_patience", lambda: looks.append(1))
+    monkeypatch.setattr(triples, "_PASSED_A_PIECE", 1)
+    found = find_triples(pairs, length)
+    assert found.number == once.number
+    assert np.array_equal(found.holds, once.holds)
+    assert np.array_equal(found.cyclic, once.cyclic)
+    assert len(looks) > 20
+    monkeypatch.setattr(triples, "MOST_KEPT", 50)
+    assert np.array_equal(find_triples(pairs, length).cyclic, once.cyclic[:50])

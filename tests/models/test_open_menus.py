@@ -11,6 +11,7 @@ from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.core.menus import Menus
+from rumflow.core.preferences import NOTHING_KNOWN, close_pairs
 from rumflow.models import open_menus as open_menus_module
 from rumflow.models.open_menus import Limit
 from rumflow.models.random_utility import RandomUtility
@@ -112,8 +113,19 @@ def test_tables_that_take_longer_than_the_time_that_is_left_are_not_begun():
     assert caught.value.late
 
 
+def test_menus_that_block_an_item_have_one_that_everybody_prefers():
+    cells = random_cells(np.random.default_rng(0), 7, 100, partly=False)
+    known = close_pairs(np.array([(0, 3), (3, 5), (6, 5), (1, 2)]), 7)
+    words = open_menus_module._menu_words(cells, np.arange(7), known)
+    member, above = cells.membership.T, known.table(7)
+    blocking = np.array([member[above[:, x]].any(axis=0) for x in range(7)])
+    near = np.array([member[above[:, x] | above[x] | (np.arange(7) == x)].any(axis=0) for x in range(7)])
+    np.testing.assert_array_equal(words.blocking, open_menus_module.as_words(blocking))
+    np.testing.assert_array_equal(words.near, open_menus_module.as_words(near))
+
+
 def test_menus_become_words_without_a_table_of_truth_values():
     cells = random_cells(np.random.default_rng(0), 7, 100, partly=False)
     items = np.unique(cells.offered.item).astype(np.int64)
-    words = open_menus_module._menu_words(cells, items, np.empty((0, 0), bool))
+    words = open_menus_module._menu_words(cells, items, NOTHING_KNOWN)
     np.testing.assert_array_equal(words.having, open_menus_module.as_words(cells.membership[:, items].T))

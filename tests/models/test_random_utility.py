@@ -5,7 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
+from rumflow.core import memory
 from rumflow.core.graph_cells import Cells
+from rumflow.core.menus import Menus
+from rumflow.errors import InputError
 from rumflow.models.random_utility import RandomUtility
 from tests.reference.graphs import orders, random_cells, respects, type_of_order, types_of
 
@@ -49,9 +52,31 @@ def test_preferences_that_follow_from_others():
 
 def test_no_preferences_take_no_table():
     items = tuple(range(200_000))
-    assert RandomUtility().known(items).shape == (0, 0)
+    assert RandomUtility().known(items).over.shape == (0, 0)
+    known = RandomUtility([(7, 150_000), (150_000, 3)]).known(items)
+    assert known.named.tolist() == [3, 7, 150_000]
+    assert known.over.tolist() == [[False, False, False], [True, False, True], [True, False, False]]
+
+
+def test_a_preference_among_many_items_is_projected_without_a_table():
+    """A table of all pairs would take 10 GB, and its closure twice that."""
+    cells = Cells.of_menus(Menus(np.array([0, 100_000, 100_002]), np.append(np.arange(100_000), [0, 1]), 100_000))
+    model = RandomUtility([(0, 1)])
+    assert [part.tolist() for part in model.parts(cells)] == [[0, 1]]
+    assert sorted(map(tuple, types_of(model.geometry(cells.part(np.array([1])))))) == [(0,)]
+
+
+def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
+    model = RandomUtility([(x, x + 1) for x in range(2000)])
+    monkeypatch.setattr(memory, "available_memory", lambda: 10_000_000)
+    with pytest.raises(InputError, match="known preferences among 2,001 items needs about 122 MiB"):
+        model.known(tuple(range(2001)))
+    with pytest.raises(InputError, match="a table of all pairs of 100,000 items"):
+        RandomUtility([(0, 1)]).preferences(tuple(range(100_000)))
+
+
+def test_what_follows_is_computed_once():
     model = RandomUtility([("a", "b"), ("b", "c")])
-    assert model.known(tuple("abc")).tolist() == model.preferences(tuple("abc")).tolist()
     assert model.known(tuple("abc")) is model.known(tuple("abc"))
     assert pickle.loads(pickle.dumps(model)) == model
 

@@ -12,6 +12,7 @@ from rumflow import simulate
 from rumflow.core.compile import clock
 from rumflow.core.graph_cells import Cells
 from rumflow.core.pairs import Cycles
+from rumflow.core.preferences import NOTHING_KNOWN
 from rumflow.core.problem import Problem, Stop
 from rumflow.models.open_menus import Limit
 from rumflow.projection.observations import Observations
@@ -37,7 +38,7 @@ PAIRS = [(0, 2), (2, 4), (1, 3)]
 
 
 def closed(n, pairs):
-    return rf.RandomUtility(pairs).preferences(tuple(range(n)))
+    return rf.RandomUtility(pairs).known(tuple(range(n)))
 
 
 def by_item(cells, cost):
@@ -196,7 +197,7 @@ def test_split_of_a_cycle():
 
 
 def solver_for(cells, model, limit=TINY):
-    return BoundedSolver(SearchPrices(cells, model.preferences(cells.items)), Bounder(model, cells, limit))
+    return BoundedSolver(SearchPrices(cells, model.known(cells.items)), Bounder(model, cells, limit))
 
 
 @settings(max_examples=12)
@@ -298,7 +299,7 @@ def test_parts_have_their_own_items_and_preferences():
     assert found.objective[0] == pytest.approx(exact.objective[0], rel=1e-7)
     assert found.gap[0] <= 1e-8 * found.objective[0]
     assert geometry.workspace_of([None, None], 0).prices.cells.n_items == 3
-    assert geometry.workspace_of([None, None], 1).prices.above.tolist() == [[0, 0, 0], [0, 0, 0], [0, 1, 0]]
+    assert geometry.workspace_of([None, None], 1).prices.known.table(3).tolist() == [[0, 0, 0], [0, 0, 0], [0, 1, 0]]
 
 
 def test_parts_that_the_time_did_not_reach_have_a_type():
@@ -371,7 +372,7 @@ def test_rows_of_pairs_within_menus_are_checked_and_cells_without_a_weight_are_f
 def test_the_first_bound_needs_no_search():
     data = simulate.random_menus(30, 60, 3, draws=5, seed=0)
     cells = Cells.of_menus(data.offered, None, data.items)
-    solver = BoundedSolver(SearchPrices(cells, np.empty((0, 0), bool)), Bounder(rf.RandomUtility(), cells))
+    solver = BoundedSolver(SearchPrices(cells, NOTHING_KNOWN), Bounder(rf.RandomUtility(), cells))
     problem = Problem(cells.to_table(data.frequencies), np.where(cells.filled, 1.0, 0.0))
     bound = solver.pair_bound(problem, Stop(1e-9))
     assert bound == pytest.approx(PairTables(cells).project(*problem[:2]).bound)

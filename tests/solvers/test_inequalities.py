@@ -11,13 +11,15 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.menus import Menus
 from rumflow.core.pair_certificate import certify_pairs, half_square, move_inside, pair_problem
 from rumflow.core.pairs import Cycles, arc_lengths, find_short_cycles, make_pairs
+from rumflow.core.patience import OutOfTimeError
 from rumflow.core.problem import Stop
 from rumflow.models.triangle_inequalities import TriangleInequalities
 from rumflow.solvers import resources
 from rumflow.solvers.geometry import SolveOptions
 from rumflow.solvers.inequalities import geometry as geometry_module
+from rumflow.solvers.inequalities import kernels
 from rumflow.solvers.inequalities.geometry import InequalityGeometry
-from rumflow.solvers.inequalities.kernels import solve_free
+from rumflow.solvers.inequalities.kernels import improve, invert, place, solve_free
 from rumflow.solvers.inequalities.solve import Solved, solve_cuts
 from rumflow.solvers.resources import Resources
 from tests.reference.pairs import (
@@ -128,8 +130,62 @@ def test_systems_of_rows_that_depend_on_each_other_are_solved():
     rows = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 0, 0], [-1, 0, 0, 1, 1]], float)
     gram = rows * inverse @ rows.T
     right = gram @ np.array([1.0, 2.0, 3.0])
-    found = solve_free(*cycles, inverse, np.empty(0), gram.diagonal().copy(), free, right, 1e-14)
+    found = solve_free(cycles, inverse, np.empty(0), gram.diagonal().copy(), free, right, 1e-14)
     assert gram @ found == pytest.approx(right)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_pieces_of_a_round_do_not_change_where_it_leads(monkeypatch, tied):
+    """One step a call, with a look at the clock after each; and no clock before all is done."""
+    pairs, p, h = wide()
+    if tied:
+        pairs, p, h = pairs._replace(tied=True), np.repeat(0.5 * p, 2), np.repeat(h, 2)
+    cross = np.full(len(p) // 2 if tied else 0, 0.5)
+    once = solve_cuts(pairs, p, h, cross=cross)
+    rows, lam, x, looks = once.cycles, np.zeros(len(once.multipliers)), p.copy(), []
+    moved = improve(rows, (h, cross), p, lam, x, 1e-13, 4, lambda: looks.append(1))
+    assert not looks
+    monkeypatch.setattr(kernels, "_LOOKS_A_CALL", 1)
+    again, there = np.zeros(len(lam)), p.copy()
+    assert improve(rows, (h, cross), p, again, there, 1e-13, 4, lambda: looks.append(1)) == moved
+    assert np.array_equal(again, lam)
+    assert np.array_equal(there, x)
+    assert len(looks) > 20
+    pieces = solve_cuts(pairs, p, h, cross=cross)
+    assert np.array_equal(pieces.x, once.x)
+    assert np.array_equal(pieces.multipliers, once.multipliers)
+
+
+def test_a_round_that_the_clock_ends_leaves_shares_that_belong_to_its_multipliers(monkeypatch):
+    pairs, p, h = wide()
+    rows = solve_cuts(pairs, p, h).cycles
+    inverse, across = invert(h, np.empty(0))
+    monkeypatch.setattr(kernels, "_LOOKS_A_CALL", 1)
+    for last in (1, 5, 20):
+        lam, x, looks = np.zeros(len(rows.sizes)), p.copy(), []
+
+        def look(looks=looks, last=last):
+            looks.append(1)
+            if len(looks) == last:
+                raise OutOfTimeError
+
+        with pytest.raises(OutOfTimeError):
+            improve(rows, (h, np.empty(0)), p, lam, x, 1e-13, 4, look)
+        assert (lam > 0).any()
+        there = np.empty(len(p))
+        place(*rows, p, inverse, across, lam, there)
+        assert x == pytest.approx(there, abs=1e-12)
+
+
+def test_a_system_ends_between_two_steps(monkeypatch):
+    pairs, p, h = wide()
+    rows = solve_cuts(pairs, p, h).cycles
+    every, diagonal = np.arange(len(rows.sizes)), np.bincount(rows.row, 1 / h[rows.arc >> 1])
+    system = rows, 1 / h, np.empty(0), diagonal, every, np.ones(len(every)), 1e-14
+    once, looks = solve_free(*system), []
+    monkeypatch.setattr(kernels, "_LOOKS_A_CALL", 1)
+    assert np.array_equal(solve_free(*system, look=lambda: looks.append(1)), once)
+    assert len(looks) > 20
 
 
 @given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([0.6, 1.0]), st.booleans())

@@ -20,6 +20,7 @@ import numpy as np
 from rumflow.core.arrays import Array, Ints, Paths
 from rumflow.core.compile import kernel, leaf
 from rumflow.core.pairs import Pairs
+from rumflow.core.patience import check_patience
 
 #: Shares that differ by less are equal.
 EQUAL = 1e-12
@@ -29,6 +30,8 @@ CONDITIONS = ("triangle", "weak", "moderate", "strong")
 
 #: Majority triangles that are kept; more are only counted.
 MOST_KEPT = 1 << 22
+
+_PASSED_A_PIECE = 1 << 23  # arcs between two looks at the clock, some tenths of a second
 
 
 class Triples(NamedTuple):
@@ -58,12 +61,14 @@ def orders_hold(first, second, third):
 
 
 @kernel
-def pass_triples(pairs, length, most):
-    """How many triples there are, in how many each condition holds, and the arcs of majority triangles, `most` at the most."""
-    n = pairs.first.shape[0] - 1
+def pass_triples(pairs, length, most, low, high):
+    """How many triples there are, in how many each condition holds, and the arcs of majority triangles, `most` at the most.
+
+    Only triples whose smallest item is from `low` to `high`.
+    """
     holds, count, kept = np.zeros(4, np.int64), 0, 0
     cyclic = np.empty((64, 3), np.int32)
-    for u in range(n):
+    for u in range(low, high):
         for s in range(pairs.first[u], pairs.first[u + 1]):
             uv = pairs.arc[s]
             v = pairs.tail[uv ^ 1]
@@ -104,5 +109,15 @@ def pass_triples(pairs, length, most):
 
 def find_triples(pairs: Pairs, length: Array) -> Triples:
     """All triples of the compared pairs; `length` is the share of the tail of every arc."""
-    count, holds, cyclic = pass_triples(pairs, length, MOST_KEPT)
-    return Triples(int(count), holds, cyclic)
+    n, degree = len(pairs.first) - 1, np.diff(pairs.first)
+    head = pairs.tail.reshape(-1, 2)[:, ::-1].reshape(-1)
+    up = head > pairs.tail
+    passed = np.bincount(pairs.tail[up], degree[pairs.tail[up]] + degree[head[up]], n)
+    pieces = np.flatnonzero(np.diff(np.cumsum(passed) // _PASSED_A_PIECE, prepend=0.0)).tolist()
+    number, holds, cyclic, kept = 0, np.zeros(4, np.int64), [np.empty((0, 3), np.int32)], 0
+    for low, high in zip([0, *pieces], [*pieces, n], strict=True):
+        check_patience()
+        count, own, more = pass_triples(pairs, length, MOST_KEPT - kept, low, high)
+        number, holds, kept = number + int(count), holds + own, kept + len(more)
+        cyclic.append(more)
+    return Triples(number, holds, np.concatenate(cyclic))

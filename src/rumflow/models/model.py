@@ -15,6 +15,7 @@ from rumflow.core.arrays import Array, Ints, Mask, Paths
 from rumflow.core.graph import Graph
 from rumflow.core.graph_cells import Cells
 from rumflow.core.menus import Menus
+from rumflow.core.preferences import NOTHING_KNOWN, Preferences
 from rumflow.data.labels import TIE
 from rumflow.errors import InputError
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
@@ -131,13 +132,13 @@ class Model(ABC):
         ndarray of bool, shape (n, n)
             [a, b] where everybody prefers a to b, closed under transitivity.
         """
-        raise InputError(f"{self.name}: these types are not all rankings that respect known preferences")
+        return self.known(items).table(len(items))
 
-    def known(self, items: tuple[Hashable, ...]) -> Mask:
-        """Return `preferences` as kernels take them: empty, of shape (0, 0), where none are known."""
+    def known(self, items: tuple[Hashable, ...]) -> Preferences:
+        """Return `preferences` as kernels take them, over the items that are named alone."""
         if self.all_rankings:
-            return np.empty((0, 0), np.bool_)
-        return np.ascontiguousarray(self.preferences(items))
+            return NOTHING_KNOWN
+        raise InputError(f"{self.name}: these types are not all rankings that respect known preferences")
 
     def listed(self, cells: Cells) -> Paths | None:
         """Return all types on these cells, different rows of columns, where the model has a list of them; None elsewhere."""

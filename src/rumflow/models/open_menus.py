@@ -30,6 +30,7 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.memory import available_memory
 from rumflow.core.patience import check_interrupt
 from rumflow.core.patience import deadline as call_deadline
+from rumflow.core.preferences import Preferences
 
 _WORDS_A_CALL = 1 << 25  # looked at between two checks of limits and clock, some tenths of a second
 _BYTES_A_SECOND = 1e9  # memory that a graph fills at best, on pages that nobody has used
@@ -289,8 +290,8 @@ def as_words(rows: Mask) -> Words:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def _menu_words(cells: Cells, items: Ints, above: Mask) -> MenuWords:
-    """The menus for the kernel; `items`: those that are offered, `above`: who is preferred among them, or nobody."""
+def _menu_words(cells: Cells, items: Ints, known: Preferences) -> MenuWords:
+    """The menus for the kernel; `items`: those that are offered, `known`: who is preferred among them."""
     place = np.empty(cells.n_items, np.int32)
     place[items] = np.arange(len(items), dtype=np.int32)
     own = place[cells.offered.item]
@@ -298,19 +299,19 @@ def _menu_words(cells: Cells, items: Ints, above: Mask) -> MenuWords:
     menu = cells.offered.menu.astype(np.uint64)
     np.bitwise_or.at(having, (own, menu >> np.uint64(6)), np.uint64(1) << (menu & np.uint64(63)))
     blocking, near = having[:0], having
-    if above.any():
+    if known.over.any():
         blocking, near = np.zeros_like(having), having.copy()
-        for better, worse in np.argwhere(above):
-            blocking[worse] |= having[better]
-            near[worse] |= having[better]
-            near[better] |= having[worse]
+        for i, x in enumerate(known.named):
+            better, worse = known.named[known.over[:, i]], known.named[known.over[i]]
+            blocking[x] = np.bitwise_or.reduce(having[better], axis=0)
+            near[x] |= blocking[x] | np.bitwise_or.reduce(having[worse], axis=0)
     return MenuWords(having, blocking, near, cells.offered.start, own)
 
 
-def build(cells: Cells, above: Mask, limit: Limit = DEFAULT_LIMIT) -> Graph:
-    """The graph of open menus for the observed cells; `above[a, b]`: everybody prefers a to b, transitively closed.
+def build(cells: Cells, known: Preferences, limit: Limit = DEFAULT_LIMIT) -> Graph:
+    """The graph of open menus for the observed cells, and what is known of the types.
 
-    An empty `above`: no preferences are known. Counts while it builds, and stops with a `GraphTooLargeError` at the limit.
+    Counts while it builds, and stops with a `GraphTooLargeError` at the limit.
     """
     items: Ints = np.unique(cells.offered.item).astype(np.int64)  # the others have no arcs
     m, n, words = len(cells), len(items), -(-len(cells) // 64)
@@ -328,14 +329,14 @@ def build(cells: Cells, above: Mask, limit: Limit = DEFAULT_LIMIT) -> Graph:
         )
 
     # Where no preferences are known every menu has a node of its own: that at which it holds all items of the first group.
-    nodes = 1 if above.any() else m
+    nodes = 1 if len(known.named) else m
     least = nodes * (8.0 * words + 12 * n) + 13.0 * m * n  # nodes, arcs and their prices; tables over menus and items
     if nodes > limit.nodes or least > most_bytes:
         what = f"{limit.nodes:,} nodes" if nodes > limit.nodes else f"{most_bytes / 2**20:,.0f} MiB"
         raise refuse(what, nodes, 0, least, 0)
     if limit.late(least / _BYTES_A_SECOND):
         raise refuse("can be built in the time that is left of max_seconds", nodes, 0, least, 0, late=True)
-    menus = _menu_words(cells, items, above[np.ix_(items, items)] if above.size else above)
+    menus = _menu_words(cells, items, known.cut(items))
     g = _start(menus, m)
     step = max(1, min(limit.nodes, _WORDS_A_CALL // ((8 + words) * n)))
     while not expand(menus, g, step):

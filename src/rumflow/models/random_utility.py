@@ -12,6 +12,7 @@ from rumflow.core.arrays import Ints, Mask, Paths
 from rumflow.core.graph import Graph
 from rumflow.core.graph_cells import Cells
 from rumflow.core.menus import Menus
+from rumflow.core.preferences import NOTHING_KNOWN, Preferences, close_pairs
 from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
 from rumflow.models.model import Model, Wording
@@ -49,7 +50,7 @@ class RandomUtility(Model):
         self.single_menus_bind: bool = bool(self.above)
         known = ", ".join(f"{a} above {b}" for a, b in self.above)
         self.name: str = f"random utility with {known}" if known else "random utility"
-        self._known: tuple[tuple[Hashable, ...], Mask] | None = None  # what was asked for last
+        self._known: tuple[tuple[Hashable, ...], Preferences] | None = None  # what was asked for last
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and set(self.above) == set(other.above)
@@ -63,25 +64,19 @@ class RandomUtility(Model):
     def __repr__(self) -> str:
         return f"RandomUtility(above={list(self.above)})" if self.above else "RandomUtility()"
 
-    def preferences(self, items: tuple[Hashable, ...]) -> Mask:
-        """(n, n): [a, b] where everybody prefers a to b, with all that follows from the pairs given."""
-        place = {item: x for x, item in enumerate(items)}
-        above = np.zeros((len(items), len(items)), np.bool_)
-        pairs = [[check_item(item, place, f"above={pair!r}") for item in pair] for pair in self.above]
-        for better, worse in pairs:
-            above[better, worse] = True
-        for x in {better for better, _ in pairs} & {worse for _, worse in pairs}:  # what follows leads through these
-            above[above[:, x]] |= above[x]
-        circle = np.flatnonzero(above.diagonal())
-        if len(circle):
-            names = ", ".join(str(items[x]) for x in circle)
-            raise InputError(f"above: the pairs form a cycle among {names}: no ranking respects them all")
-        return above
-
-    def known(self, items: tuple[Hashable, ...]) -> Mask:
+    def known(self, items: tuple[Hashable, ...]) -> Preferences:
         """As `Model.known`; computed once for the same items."""
+        if self.all_rankings:
+            return NOTHING_KNOWN
         if self._known is None or self._known[0] != items:
-            self._known = items, super().known(items)
+            place = {item: x for x, item in enumerate(items)}
+            pairs = [[check_item(item, place, f"above={pair!r}") for item in pair] for pair in self.above]
+            known = close_pairs(np.array(pairs, np.int64), len(items))
+            circle = known.named[known.over.diagonal()]
+            if len(circle):
+                names = ", ".join(str(items[x]) for x in circle)
+                raise InputError(f"above: the pairs form a cycle among {names}: no ranking respects them all")
+            self._known = items, known
         return self._known[1]
 
     def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:
@@ -94,17 +89,16 @@ class RandomUtility(Model):
 
     def parts(self, cells: Cells) -> list[Ints]:
         """The observed menus in groups without a common item and without a known preference between their items."""
-        above = self.known(cells.items)
-        items = np.unique(cells.offered.item)
-        better, worse = np.nonzero(above[np.ix_(items, items)]) if above.size else (items[:0], items[:0])
+        items: Ints = np.unique(cells.offered.item).astype(np.int64)
+        better, worse = (items[ends] for ends in self.known(cells.items).cut(items).pairs())
         # Each group is known by its first menu, as far as is known: smaller numbers spread until none is left to spread.
         first = np.full(cells.n_items, len(cells))
         group = np.arange(len(cells))
         while True:
             np.minimum.at(first, cells.offered.item, group[cells.offered.menu])
-            low = np.minimum(first[items[better]], first[items[worse]])
-            np.minimum.at(first, items[better], low)
-            np.minimum.at(first, items[worse], low)
+            low = np.minimum(first[better], first[worse])
+            np.minimum.at(first, better, low)
+            np.minimum.at(first, worse, low)
             new = np.minimum.reduceat(first[cells.offered.item], cells.offered.start[:-1])
             new = new[new]
             if np.array_equal(new, group):

@@ -17,6 +17,7 @@ from rumflow.core.arrays import Array, Ints, Mask, Paths
 from rumflow.core.compile import kernel, leaf
 from rumflow.core.graph_cells import Cells
 from rumflow.core.menus import Menus
+from rumflow.core.preferences import Preferences, prefers
 from rumflow.errors import InputError
 
 
@@ -39,17 +40,16 @@ def list_menus(cells: Cells) -> MenuLists:
 
 
 @leaf
-def place(item, above, placed, order, count):
+def place(item, known, placed, order, count):
     """Put an item next, after its superiors that are not placed yet; the number of items placed."""
-    n = above.shape[0]  # 0: no preferences are known
-    # `above` is closed, so an unplaced superior none of whose own superiors is unplaced may come next.
+    # What is known is closed, so an unplaced superior none of whose own superiors is unplaced may come next.
     while True:
         best = item
-        for a in range(n):
-            if not placed[a] and above[a, item]:
+        for a in known.named:
+            if not placed[a] and prefers(known, a, item):
                 free = True
-                for b in range(n):
-                    if not placed[b] and above[b, a]:
+                for b in known.named:
+                    if not placed[b] and prefers(known, b, a):
                         free = False
                         break
                 if free:
@@ -63,17 +63,17 @@ def place(item, above, placed, order, count):
 
 
 @leaf
-def count_superiors(lists, above, menu, step, superior):
+def count_superiors(lists, known, menu, step, superior):
     """Add `step` to every item of which a menu contains a superior, once."""
-    for x in range(above.shape[0]):
+    for x in known.named:
         for c in range(lists.first[menu], lists.first[menu + 1]):
-            if above[lists.members[c], x]:
+            if prefers(known, lists.members[c], x):
                 superior[x] += step
                 break
 
 
 @kernel
-def complete_types(lists, above, types, orders):
+def complete_types(lists, known, types, orders):
     """Rankings for types; the row number of the first type that is no ranking's, or -1."""
     m, n = lists.first.shape[0] - 1, orders.shape[1]
     open_menus = np.empty(n, np.int64)  # by item: open menus that contain it, and of these
@@ -83,7 +83,7 @@ def complete_types(lists, above, types, orders):
     closed = np.empty(m, np.bool_)
     placed = np.empty(n, np.bool_)
     for j in range(m):
-        count_superiors(lists, above, j, 1, every)
+        count_superiors(lists, known, j, 1, every)
     for i in range(types.shape[0]):
         other[:] = 0
         superior[:] = every
@@ -108,8 +108,8 @@ def complete_types(lists, above, types, orders):
                 if not closed[j]:
                     closed[j] = True
                     left -= 1
-                    if above.shape[0] > 0:
-                        count_superiors(lists, above, j, -1, superior)
+                    if known.named.shape[0] > 0:
+                        count_superiors(lists, known, j, -1, superior)
                         lowest = 0
                     for c in range(lists.first[j], lists.first[j + 1]):
                         x = lists.members[c]
@@ -117,18 +117,18 @@ def complete_types(lists, above, types, orders):
                         other[x] -= lists.column[c] != types[i, j]
                         if x < lowest and other[x] == 0 and open_menus[x] > 0:
                             lowest = x
-            count = place(item, above, placed, orders[i], count)
+            count = place(item, known, placed, orders[i], count)
             item = lowest
         for x in range(n):
             if not placed[x]:
-                count = place(x, above, placed, orders[i], count)
+                count = place(x, known, placed, orders[i], count)
     return -1
 
 
-def rankings_of_types(cells: Cells, above: Mask, types: Paths) -> Ints:
+def rankings_of_types(cells: Cells, known: Preferences, types: Paths) -> Ints:
     """(k, n): for each type a ranking, items best first, that takes from every observed menu what the type takes."""
     orders = np.empty((len(types), cells.n_items), np.int64)
-    wrong = complete_types(list_menus(cells), above, np.ascontiguousarray(types, np.int32), orders)
+    wrong = complete_types(list_menus(cells), known, np.ascontiguousarray(types, np.int32), orders)
     if wrong >= 0:
         raise InputError(f"type {wrong} is not what any ranking of the model takes from the observed menus")
     return orders

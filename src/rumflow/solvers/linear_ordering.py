@@ -32,6 +32,7 @@ from rumflow.core.pair_certificate import check_cycles
 from rumflow.core.pairs import Cycles, Pairs, arc_lengths, find_short_cycles, first_of_each, make_pairs
 from rumflow.core.paths import cheapest_below, extract_path, orders_from_paths
 from rumflow.core.patience import check_patience
+from rumflow.core.preferences import NOTHING_KNOWN
 from rumflow.solvers.bounded.ordering import minimise
 from rumflow.solvers.bounded.search import KICK, find_cheap, make_board, random_orders
 
@@ -44,7 +45,6 @@ _STARTS = 3  # rankings that the local search begins from
 _LOOKS = 10_000_000  # how often each is disturbed, times the square of the items
 _MOST_ROUNDS, _MOST_CYCLES = 25, 8_000
 _SHORT = 1e-6  # cycles that lack less are long enough
-_NO_ABOVE = np.empty((0, 0), np.bool_)
 
 
 class Wishes(NamedTuple):
@@ -192,10 +192,12 @@ def _search(wishes: Wishes, x: Array, threads: int | None) -> Ints:
     met = x > 0.5  # what the relaxation would rather keep: fewer wishes, and smaller tangles
     kept = Wishes(n, wishes.a[met], wishes.b[met], wishes.cost[met])
     rng = np.random.default_rng(0)
-    starts = np.concatenate([np.argsort(-balance, kind="stable")[None], random_orders(rng, _STARTS - 1, n, _NO_ABOVE)])
+    starts = np.concatenate(
+        [np.argsort(-balance, kind="stable")[None], random_orders(rng, _STARTS - 1, n, NOTHING_KNOWN)]
+    )
     if not met.all():
         starts[-1] = cheapest_order(kept, threads).order
     kicks = rng.random((len(starts), int(np.clip(_LOOKS // n**2, 20, 500)), 2 * KICK))
-    find_cheap(make_board(Cells.of_menus(menus), _NO_ABOVE), price, starts, kicks, threads or 1)
+    find_cheap(make_board(Cells.of_menus(menus), NOTHING_KNOWN), price, starts, kicks, threads or 1)
     costs = [wishes.price(np.argsort(order)) for order in starts]
     return np.asarray(starts[int(np.argmin(costs))], np.int64)

@@ -52,7 +52,7 @@ class Bounder:
         self.model: Model = model
         self.cells: Cells = cells
         self._limit = limit
-        self._above = model.known(cells.items)
+        self._known = model.known(cells.items)
         self._menus: Ints = np.empty(0, np.int64)
         self._items: Ints = self._menus  # of the programme
         self._program: OrderingProgram | None = None
@@ -92,13 +92,12 @@ class Bounder:
         from rumflow.solvers.bounded.ordering import OrderingProgram  # SciPy takes a while to load
 
         if self._program is None or not np.array_equal(menus, self._menus):
-            above = self._above[np.ix_(items, items)] if self._above.size else self._above
-            self._menus, self._items, self._program = menus, items, OrderingProgram(part, above)
+            self._menus, self._items, self._program = menus, items, OrderingProgram(part, self._known.cut(items))
         return self._program, prices_by_item(part.column, part.cut(cost, menus)), heavy.rest
 
     def _orders(self, program: OrderingProgram, y: Array) -> Ints:
         others = np.setdiff1d(np.arange(self.cells.n_items), self._items)
         orders = np.concatenate([self._items[program.order(y)], others])[None]
-        if self._above.size:
-            repair(self._above, orders)
+        if len(self._known.named):
+            repair(self._known, orders)
         return orders

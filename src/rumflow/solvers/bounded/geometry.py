@@ -39,7 +39,7 @@ class BoundedGeometry(GraphGeometry):
     def _prepare(self, limit: Limit) -> None:
         if not self.model.is_random_utility:
             raise InputError(f"route='bounded': it is available for RandomUtility only, not for {self.model.name}")
-        self._above = self.model.known(self.cells.items)
+        self._known = self.model.known(self.cells.items)
 
     def _groups(self) -> list[Ints]:
         """Of all rankings on pairs: blocks, which share single items at most (`rumflow.models.relevance` says why)."""
@@ -76,13 +76,12 @@ class BoundedGeometry(GraphGeometry):
     def _make_workspace(self, p: int) -> BoundedSolver:
         """A solver for a part, over the items that it offers."""
         cells, items = self.parts[p].compact()
-        above = self._above
-        if len(items) == self.cells.n_items or not above.size:
+        known = self._known.cut(items)
+        if len(items) == self.cells.n_items or self.model.all_rankings:
             model = self.model
         else:
-            above = np.ascontiguousarray(above[np.ix_(items, items)])
-            model = RandomUtility((cells.items[a], cells.items[b]) for a, b in np.argwhere(above))
-        return BoundedSolver(SearchPrices(cells, above), Bounder(model, cells))
+            model = RandomUtility((cells.items[a], cells.items[b]) for a, b in zip(*known.pairs(), strict=True))
+        return BoundedSolver(SearchPrices(cells, known), Bounder(model, cells))
 
     def _normalise(self, targets: Array) -> Array:
         """Bounds are those of the data as they were given."""
@@ -90,7 +89,7 @@ class BoundedGeometry(GraphGeometry):
 
     def inner_point(self) -> Array:
         """The mean of many random rankings of the model."""
-        orders = random_orders(np.random.default_rng(0), _INNER_RANKINGS, self.cells.n_items, self._above)
+        orders = random_orders(np.random.default_rng(0), _INNER_RANKINGS, self.cells.n_items, self._known)
         types = self.cells.types_of_orders(orders)
         return cells_of_types(types, np.full(len(types), 1.0 / len(types)), self.cells.shape)
 
@@ -165,7 +164,7 @@ class BoundedGeometry(GraphGeometry):
 
     @cached_property
     def _some_type(self) -> Paths:
-        orders = random_orders(np.random.default_rng(0), 1, self.cells.n_items, self._above)
+        orders = random_orders(np.random.default_rng(0), 1, self.cells.n_items, self._known)
         row: Paths = self.cells.types_of_orders(orders)[0]
         return row
 

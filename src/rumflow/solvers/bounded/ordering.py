@@ -27,10 +27,11 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.arrays import Array, Ints
 from rumflow.core.compile import clock
 from rumflow.core.graph_cells import Cells
 from rumflow.core.patience import listen
+from rumflow.core.preferences import Preferences
 
 _VIOLATED = 1e-6  # from here on an inequality of three items is added
 _MOST_ROUNDS = 40
@@ -48,7 +49,7 @@ class Relaxed(NamedTuple):
 class OrderingProgram:
     """The relaxation for given menus. Inequalities that one call has added are there for the next."""
 
-    def __init__(self, cells: Cells, above: Mask) -> None:
+    def __init__(self, cells: Cells, preferences: Preferences) -> None:
         member = cells.membership
         self.items: Ints = np.flatnonzero(member.any(axis=0))  # the others decide nothing
         n = self.n = len(self.items)
@@ -57,7 +58,7 @@ class OrderingProgram:
         self._first, self._second = first, second
         self._pair = np.zeros((n, n), np.int64)  # the variable of a pair
         self._pair[first, second] = self._pair[second, first] = np.arange(len(first))
-        known = above[np.ix_(self.items, self.items)] if above.size else np.zeros((n, n), np.bool_)
+        known = preferences.cut(self.items).table(n)
         self.n_pairs: int = len(first)
         inside = member[:, self.items]
         size = inside.sum(axis=1)

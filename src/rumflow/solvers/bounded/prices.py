@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Ints, Mask, Paths
+from rumflow.core.arrays import Array, Ints, Paths
 from rumflow.core.compile import clock
 from rumflow.core.graph_cells import Cells
+from rumflow.core.preferences import Preferences
 from rumflow.models.rankings import complete_types
 from rumflow.solvers.active_set.on_graph import price_cells
 from rumflow.solvers.active_set.state import KernelProblem, Pool
@@ -42,10 +43,10 @@ class SearchPrices:
     effort   what a sweep may cost; on pairs it is brief until somebody sets it to `FULL`.
     """
 
-    def __init__(self, cells: Cells, above: Mask) -> None:
+    def __init__(self, cells: Cells, known: Preferences) -> None:
         self.cells: Cells = cells
-        self.above: Mask = above
-        self.board: Board = make_board(cells, above)
+        self.known: Preferences = known
+        self.board: Board = make_board(cells, known)
         self.cost: Array = np.empty(cells.shape)
         self.pool_size = 512
         self.pool_share: float = 0.1
@@ -97,7 +98,7 @@ class SearchPrices:
             return float(self.found_prices[0])
         lots = [
             (self.orders(start), self.effort.active_kicks),
-            (random_orders(rng, self.effort.random, self.cells.n_items, self.above), self.effort.random_kicks),
+            (random_orders(rng, self.effort.random, self.cells.n_items, self.known), self.effort.random_kicks),
         ]
         types, prices = zip(
             *(
@@ -114,7 +115,7 @@ class SearchPrices:
     def orders(self, types: Paths) -> Ints:
         """A ranking for each type."""
         orders = np.empty((len(types), self.cells.n_items), np.int64)
-        complete_types(self.board.lists, self.board.above, types, orders)
+        complete_types(self.board.lists, self.board.known, types, orders)
         return orders
 
     def _keep(self, types: Paths, prices: Array) -> None:

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Ints, Mask, Paths
+from rumflow.core.arrays import Array, Ints, Paths
 from rumflow.core.compile import clock, kernel, leaf
 from rumflow.core.graph_cells import Cells
 from rumflow.core.patience import check_interrupt
+from rumflow.core.preferences import Preferences, prefers
 from rumflow.core.threads import run_threads
 from rumflow.models.rankings import MenuLists, list_menus, place
 
@@ -32,12 +33,12 @@ class Board(NamedTuple):
     """The observed menus as the search sees them."""
 
     lists: MenuLists
-    above: Mask  # (n, n): everybody prefers a to b; (0, 0) where no preferences are known
+    known: Preferences
 
 
-def make_board(cells: Cells, above: Mask) -> Board:
+def make_board(cells: Cells, known: Preferences) -> Board:
     """The menus of these cells, and who prefers what."""
-    return Board(list_menus(cells), np.ascontiguousarray(above))
+    return Board(list_menus(cells), known)
 
 
 @leaf
@@ -70,15 +71,15 @@ def allowed_places(board, order, rank, x):
     """The first and the last place that known preferences leave to x."""
     n = rank.shape[0]
     low, high = np.int64(0), np.int64(n - 1)
-    if board.above.shape[0] == 0:
+    if board.known.named.shape[0] == 0 or board.known.number[x] < 0:
         return low, high
     here = rank[x]
     for p in range(here - 1, -1, -1):
-        if board.above[order[p], x]:
+        if prefers(board.known, order[p], x):
             low = np.int64(p + 1)
             break
     for p in range(here + 1, n):
-        if board.above[x, order[p]]:
+        if prefers(board.known, x, order[p]):
             high = np.int64(p - 1)
             break
     return low, high
@@ -198,7 +199,7 @@ def write_trial(board, price, found, types, prices, row):
 
 
 @kernel
-def repair(above, orders):
+def repair(known, orders):
     """Make rankings respect known preferences, in place: an item's superiors come right before it where they came after it."""
     n = orders.shape[1]
     given = np.empty(n, np.int64)
@@ -209,14 +210,14 @@ def repair(above, orders):
         count = 0
         for p in range(n):
             if not placed[given[p]]:
-                count = place(given[p], above, placed, orders[s], count)
+                count = place(given[p], known, placed, orders[s], count)
 
 
-def random_orders(rng: np.random.Generator, count: int, n: int, above: Mask) -> Ints:
+def random_orders(rng: np.random.Generator, count: int, n: int, known: Preferences) -> Ints:
     """Random rankings of n items that respect known preferences."""
     orders = np.argsort(rng.random((count, n)), axis=1)
-    if above.size:
-        repair(above, orders)
+    if len(known.named):
+        repair(known, orders)
     return orders
 
 

@@ -124,7 +124,7 @@ class PairTables:
     def _improve(rows: Cycles, h: Array, goal: Array, lam: Array, x: Array, look: Callable[[], None]) -> None:
         """Some rounds of a solve for the rows that are known, in place."""
         for _ in range(_SOLVES if len(lam) else 0):
-            if improve(*rows, h, NO_CROSS, goal, lam, x, _ACCURACY, 1) <= _ACCURACY:
+            if improve(rows, (h, NO_CROSS), goal, lam, x, _ACCURACY, 1, look) <= _ACCURACY:
                 return
             look()
 

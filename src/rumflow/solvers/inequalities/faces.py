@@ -119,7 +119,7 @@ def move_on_face(rows: Cycles, h: Array, cross: Array, gradient: Array) -> Array
     pair, row = rows.arc >> 1, rows.row
     diagonal = np.bincount(row, inverse[pair], count).astype(np.float64)
     right = np.bincount(row, sign * dp[pair], count).astype(np.float64)
-    y = solve_free(*rows, inverse, across, diagonal, np.arange(count), right, _ACCURACY)
+    y = solve_free(rows, inverse, across, diagonal, np.arange(count), right, _ACCURACY)
     return dp - _times_inverse(inverse, across, np.bincount(pair, sign * y[row], len(dp)).astype(np.float64))
 
 

@@ -10,15 +10,21 @@ without ties).
 
 A round is some passes of coordinate ascent (Hildreth 1957), which find out which multipliers are positive, and then a Newton
 step for these by conjugate gradients, preconditioned with the diagonal of S H^-1 S', cut off at 0 and halved until it helps.
-Rows may depend on each other: the systems are singular then, but consistent.
+Rows may depend on each other: the systems are singular then, but consistent. Of hundreds of thousands of rows one system takes
+seconds: rounds stop between two steps of it, or between rounds, and go on from there after a look at the clock.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
+from rumflow.core.arrays import Array, Ints
 from rumflow.core.compile import kernel, leaf
-from rumflow.core.pairs import first_of_each
+from rumflow.core.pairs import Cycles, first_of_each
+from rumflow.core.patience import check_patience
 
 _PASSES = 5  # of coordinate ascent in a round
 _ROUGH, _EXACT = 1e-3, 1e-14  # relative accuracy of the first Newton steps, and of the others
@@ -26,6 +32,7 @@ _ROUGH_ROUNDS = 2
 _ROUNDING = 4e-15  # of the length of a cycle
 _MOST_STEPS = 2000  # of conjugate gradients
 _MOST_HALVINGS = 20
+_LOOKS_A_CALL = 1 << 25  # at entries and unknowns between two looks at the clock, some tenths of a second
 
 
 @leaf
@@ -115,22 +122,50 @@ def _pass(start, arc, inverse, cross, diagonal, lam, x):
     return moved
 
 
+class Solve(NamedTuple):
+    """A system that is being solved by conjugate gradients."""
+
+    steps: Ints  # (1,): so many were taken
+    d: Array  # (rows,): the solution so far
+    left: Array  # (rows,): what is left of the right side
+    way: Array  # (rows,): where the next step goes
+    product: Array  # (rows,): scratch
+    y: Array  # (m,): scratch
+    at: Array  # (3,): the square of `left` as the preconditioner measures it, its largest entry, and how large that may be
+
+
 @kernel
-def solve_free(start, arc, inverse, cross, diagonal, free, right, accuracy):
-    """d with (S H^-1 S')_FF d = right_F on the rows F, 0 on the others, by conjugate gradients."""
-    count, m = diagonal.shape[0], inverse.shape[0]
-    d, left, way, product, y = np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count), np.empty(m)
-    old = worst = 0.0
+def make_solve(count, m):
+    """Room for systems of so many rows and unknowns."""
+    d, left, way, product = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+    return Solve(np.zeros(1, np.int64), d, left, way, product, np.empty(m), np.empty(3))
+
+
+@leaf
+def begin_solve(diagonal, free, right, accuracy, solve):
+    """Begin with the system of `solve_free`: no step is taken."""
+    steps, d, left, way, _, _, at = solve
+    steps[0] = 0
+    at[0] = at[1] = 0.0
+    for r in range(d.shape[0]):
+        d[r] = 0.0
     for r in free:
         left[r] = right[r]
         way[r] = left[r] / diagonal[r]
-        old += left[r] * way[r]
-        worst = max(worst, abs(left[r]))
-    goal = max(accuracy * worst, _ROUNDING)
-    for _ in range(_MOST_STEPS):
-        if worst <= goal:
-            break
-        y[:] = 0.0
+        at[0] += left[r] * way[r]
+        at[1] = max(at[1], abs(left[r]))
+    at[2] = max(accuracy * at[1], _ROUNDING)
+
+
+@leaf
+def take_steps(start, arc, inverse, cross, diagonal, free, solve, most):
+    """At most so many more steps of conjugate gradients; is that the end of it?"""
+    steps, d, left, way, product, y, at = solve
+    for _ in range(most):
+        if steps[0] == _MOST_STEPS or at[1] <= at[2]:
+            return True
+        for v in range(y.shape[0]):
+            y[v] = 0.0
         for r in free:
             _add(start, arc, inverse, cross, y, r, way[r])
         curved = 0.0
@@ -138,7 +173,8 @@ def solve_free(start, arc, inverse, cross, diagonal, free, right, accuracy):
             product[r] = _times(start, arc, y, r)
             curved += way[r] * product[r]
         if not curved > 0.0:
-            break
+            return True
+        old = at[0]
         step = old / curved
         new = worst = 0.0
         for r in free:
@@ -148,42 +184,122 @@ def solve_free(start, arc, inverse, cross, diagonal, free, right, accuracy):
             worst = max(worst, abs(left[r]))
         for r in free:
             way[r] = left[r] / diagonal[r] + new / old * way[r]
-        old = new
+        at[0], at[1] = new, worst
+        steps[0] += 1
+    return False
+
+
+def solve_free(
+    rows: Cycles,
+    inverse: Array,
+    cross: Array,
+    diagonal: Array,
+    free: Ints,
+    right: Array,
+    accuracy: float,
+    look: Callable[[], None] = check_patience,
+) -> Array:
+    """d with (S H^-1 S')_FF d = right_F on the rows F, 0 on the others, by conjugate gradients.
+
+    look   called a few times a second, to look at the clock; it may raise.
+    """
+    solve = make_solve(len(diagonal), len(inverse))
+    begin_solve(diagonal, free, right, accuracy, solve)
+    while not take_steps(*rows, inverse, cross, diagonal, free, solve, _steps_a_call(rows, inverse)):
+        look()
+    d: Array = solve.d
     return d
 
 
+def _steps_a_call(rows: Cycles, x: Array) -> int:
+    """Steps between two looks at the clock; one looks at every entry twice, and at every unknown."""
+    return max(1, _LOOKS_A_CALL // (2 * len(rows.arc) + len(x) + 1))
+
+
+class Work(NamedTuple):
+    """Where `improve` is, and what it works with."""
+
+    at: Ints  # (2,): the rounds that are done, and whether the next one has come to its Newton step
+    moved: Array  # (1,): by how much the last pass moved a cycle's length
+    inverse: Array  # as `invert` gives them
+    across: Array
+    diagonal: Array  # (rows,)
+    short: Array  # (rows,): of p
+    trial: Array  # (rows,): scratch
+    there: Array  # (m,): scratch
+    solve: Solve
+
+
 @kernel
-def improve(start, arc, h, cross, p, lam, x, allowed, rounds):
-    """Rounds until a pass moves nothing by more than `allowed`; the last such move. lam and x change in place."""
+def begin_rounds(start, arc, h, cross, p, lam, x):
+    """What `take_rounds` works with; x is put where lam has it."""
     count, m = lam.shape[0], p.shape[0]
     inverse, across = invert(h, cross)
     diagonal, short = np.empty(count), np.empty(count)
-    right, trial, there = np.empty(count), np.empty(count), np.empty(m)
     for r in range(count):
         diagonal[r] = _diagonal(start, arc, inverse, across, r)
         short[r] = shortfall(start, arc, p, r)
-    moved = np.inf
     place(start, arc, p, inverse, across, lam, x)
-    for i in range(rounds):
-        for _ in range(_PASSES):
-            moved = _pass(start, arc, inverse, across, diagonal, lam, x)
-            if moved <= allowed:
-                return moved
+    at, moved = np.zeros(2, np.int64), np.full(1, np.inf)
+    return Work(at, moved, inverse, across, diagonal, short, np.empty(count), np.empty(m), make_solve(count, m))
+
+
+@kernel
+def take_rounds(start, arc, h, cross, p, lam, x, allowed, rounds, most, work):
+    """Go on with `improve` for what about so many steps of conjugate gradients take; is that the end of it?"""
+    at, moved, inverse, across, diagonal, short, trial, there, solve = work
+    while at[0] < rounds and most > 0:
+        if at[1] == 0:
+            for _ in range(_PASSES):
+                moved[0] = _pass(start, arc, inverse, across, diagonal, lam, x)
+                if moved[0] <= allowed:
+                    return True
+            most -= _PASSES
         free = np.flatnonzero(lam > 0.0)
-        for row in free:
-            right[row] = shortfall(start, arc, x, row)
-        d = solve_free(start, arc, inverse, across, diagonal, free, right, _ROUGH if i < _ROUGH_ROUNDS else _EXACT)
+        if at[1] == 0:
+            for row in free:
+                trial[row] = shortfall(start, arc, x, row)
+            begin_solve(diagonal, free, trial, _ROUGH if at[0] < _ROUGH_ROUNDS else _EXACT, solve)
+            at[1] = 1
+        done = solve.steps[0]
+        if not take_steps(start, arc, inverse, across, diagonal, free, solve, max(most, 1)):
+            return False
+        most -= solve.steps[0] - done
         before, step = dual_value(h, cross, p, lam, short, x), 1.0
         for _ in range(_MOST_HALVINGS):
-            for r in range(count):
-                trial[r] = max(lam[r] + step * d[r], 0.0)
+            most -= 1
+            for r in range(lam.shape[0]):
+                trial[r] = max(lam[r] + step * solve.d[r], 0.0)
             place(start, arc, p, inverse, across, trial, there)
             if dual_value(h, cross, p, trial, short, there) >= before:
                 lam[:] = trial
                 x[:] = there
                 break
             step *= 0.5
-    return moved
+        at[0] += 1
+        at[1] = 0
+    return at[0] == rounds
+
+
+def improve(
+    rows: Cycles,
+    weights: tuple[Array, Array],
+    p: Array,
+    lam: Array,
+    x: Array,
+    allowed: float,
+    rounds: int,
+    look: Callable[[], None],
+) -> float:
+    """Rounds until a pass moves nothing by more than `allowed`; the last such move. lam and x change in place.
+
+    weights   h and the cross terms.
+    look      called a few times a second, to look at the clock; it may raise, and leaves an x that belongs to lam.
+    """
+    work = begin_rounds(*rows, *weights, p, lam, x)
+    while not take_rounds(*rows, *weights, p, lam, x, allowed, rounds, _steps_a_call(rows, x), work):
+        look()
+    return float(work.moved[0])
 
 
 @leaf

@@ -61,9 +61,9 @@ def solve_cuts(
         while True:
             look()
             if len(lam):
-                x, short, before = np.empty(len(p)), np.inf, np.inf
+                x, short, before = p.copy(), np.inf, np.inf
                 for _ in range(_MOST_CALLS):
-                    moved = improve(*cycles, own, across, p, lam, x, allowed, _ROUNDS_A_CALL)
+                    moved = improve(cycles, (own, across), p, lam, x, allowed, _ROUNDS_A_CALL, look)
                     if moved <= allowed or _HALTED * before < moved < _NEARLY:
                         break
                     before = moved
