@@ -10,6 +10,7 @@ Every round draws its own generator from (seed, round) and is one of
                interrupted go on to the same p-value?
     oracle     a small data set and any function, against enumeration
     saved      a fit in a file, sound and damaged
+    sparse     the likelihood of counts of all sizes side by side
     limits     many menus or many items, with a limit of time or Ctrl-C (`studies.experiments.fuzz_limits`)
     labels     odd labels through every result, in every form, and every picture (`fuzz_labels`)
 
@@ -47,7 +48,7 @@ from rumflow.cli.main import main as run_command
 from rumflow.output.progress import Counter
 from studies.experiments.clocked import processor_seconds, run_clocked
 from studies.experiments.files import Row, append_csv, origin
-from studies.experiments.fuzz_fits import fuzz_oracle, fuzz_saved
+from studies.experiments.fuzz_fits import fuzz_oracle, fuzz_saved, fuzz_sparse
 from studies.experiments.fuzz_labels import fuzz_labels
 from studies.experiments.fuzz_limits import fuzz_limits
 from studies.experiments.layouts import fuzz_layout
@@ -456,6 +457,7 @@ KINDS: dict[str, Callable[[Rng, Path], str]] = {
     "clock": fuzz_clock,
     "oracle": fuzz_oracle,
     "saved": fuzz_saved,
+    "sparse": fuzz_sparse,
     "limits": fuzz_limits,
     "labels": fuzz_labels,
 }

@@ -1,6 +1,7 @@
-"""Two kinds of rounds of the fuzzer (`studies.experiments.fuzz`): answers against enumeration, and fits in files.
+"""Three kinds of rounds of the fuzzer (`studies.experiments.fuzz`): answers against enumeration, likelihoods, fits in files.
 
 oracle   a small data set (weights 0 on groups of menus, counts up to 1e12, menus recorded in part), put to one function
+sparse   counts of all sizes up to 1e12 side by side, up to 30 items: the likelihood converges, to the same by both routes
 saved    a fit, saved and loaded; then its file is damaged, or made to claim what is not so: refused, or the same fit
 """
 
@@ -31,6 +32,48 @@ def fuzz_oracle(rng: Rng, folder: Path) -> str:
     if wrong:
         raise Wrong(f"{name}: {wrong}")
     return name
+
+
+def fuzz_sparse(rng: Rng, folder: Path) -> str:
+    """The likelihood of a large menu beside small ones, of separate groups, or of menus at random."""
+    kind = ("large menu", "groups", "menus")[int(rng.integers(3))]
+    menus = _sparse_menus(rng, kind)
+    counts = {menu: dict(zip(menu, _sparse_counts(rng, len(menu)), strict=True)) for menu in menus}
+    data = rf.ChoiceData.from_counts(counts)
+    fit = rf.fit_likelihood(data, throw=False)
+    if not fit.converged:
+        raise Wrong(f"gap {fit.gap:g} above {fit.tol:g}: {counts}")
+    if data.n > 6:
+        return kind
+    for route in ("lattice", "graph"):
+        other = rf.fit_likelihood(data, route=route)
+        if abs(other.loglik - fit.loglik) > fit.gap + other.gap + fit.tol:
+            raise Wrong(f"loglik {fit.loglik!r}, by route {route} {other.loglik!r}: {counts}")
+    return f"{kind}, all routes"
+
+
+def _sparse_menus(rng: Rng, kind: str) -> list[tuple[int, ...]]:
+    if kind == "groups":
+        size = int(rng.integers(3, 6))
+        first = size * np.arange(int(rng.integers(2, 6)))
+        return [tuple(range(a + i, a + j)) for a in first.tolist() for i, j in ((0, 2), (1, 3), (0, size))]
+    n = int(rng.integers(11, 31)) if kind == "large menu" else int(rng.integers(3, 13))
+    large = [tuple(range(n))] if kind == "large menu" else []
+    near = 5 if large else n
+    sizes = rng.integers(2, min(near, 6), int(rng.integers(1, 9)))
+    drawn = {tuple(sorted(rng.permutation(near)[:size].tolist())) for size in sizes}
+    return large + sorted(drawn)
+
+
+def _sparse_counts(rng: Rng, size: int) -> list[int]:
+    """A sample of any size from shares that are many powers of ten apart, or counts that are, some of them 0."""
+    if rng.random() < 0.6:
+        shares = 10 ** rng.uniform(-rng.choice([0.0, 2.0, 6.0, 11.0]), 0, size)
+        drawn = rng.multinomial(10 ** int(rng.integers(13)), shares / shares.sum())
+    else:
+        drawn = np.floor(10 ** rng.uniform(0, rng.choice([1.0, 4.0, 12.0]), size)) * (rng.random(size) < 0.7)
+        drawn[0] += not drawn.any()
+    return [int(c) for c in drawn]
 
 
 def fuzz_saved(rng: Rng, folder: Path) -> str:

@@ -13,8 +13,9 @@ is the same on the lattice of all menus and on a choice graph.
 
 The rounding of a projection is that of its largest cells. Where probabilities, or counts, are many powers of ten apart, that
 hides types which only small cells need, and leaves prices count / rho of these cells wrong in their first digits although L is
-right to its last. Then, instead of another projection, the dearest type is taken in, and the weights of all types are found by a
-method that has no such trouble (`rumflow.inference.mixture_weights`).
+right to its last. From there on, instead of another projection, the dearest types are taken in, and the weights of all types are
+found by a method that has no such trouble (`rumflow.inference.mixture_weights`), for each group of menus that combine freely on
+its own (`rumflow.inference.type_groups`): the graph has these groups apart.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ from rumflow.core.patience import check_patience
 from rumflow.core.problem import Stop
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
-from rumflow.inference.mixture_weights import most_likely_weights
+from rumflow.inference.type_groups import TypeGroup, join_groups
 from rumflow.models.model import Model
 from rumflow.projection.cost import find_geometry
 from rumflow.projection.observations import observe
 from rumflow.solvers.active_set.on_lattice import pool_size
 from rumflow.solvers.geometry import Geometry, Keep, SolveOptions
+from rumflow.solvers.graph import GraphGeometry
 from rumflow.solvers.lattice import plain_lattice
 
 #: The largest number of projections, unless another is asked for.
@@ -43,6 +45,7 @@ MOST_ROUNDS = 200
 _SCORING_ROUNDS = 4
 _TOL = 1e-14  # relative; the accuracy asked for ends a projection earlier
 _MOST_NUMBERS = 1 << 25  # types times cells, where weights are found beside the projections
+_TYPES_A_ROUND = 20  # that are taken in before the certificate is computed again
 _OPTIONS = SolveOptions(keep=Keep.MIXTURES, certify=False)
 
 
@@ -58,18 +61,22 @@ class CountedCells:
                     "does not have; accepted are None and 'graph'"
                 )
             route = "graph" if route is None else route
-        if (data.offered.sizes > 1).any():
-            self.geometry = find_geometry(observations, own, route, exact=True)
-        else:
-            self.geometry = plain_lattice(data.n)
+        several = bool((data.offered.sizes > 1).any())
+        if route is None and several and len(own.parts(observations.cells)) > 1:
+            route = "graph"  # which has groups of menus apart
+        self.geometry = find_geometry(observations, own, route, exact=True) if several else plain_lattice(data.n)
         if self.geometry.has_all_menus:
             needed = likelihood_bytes(data.n, len(data.totals), pool_size(data.n))
             require_memory(needed, f"the likelihood for n = {data.n} items")
         self._observations = observations
         cell, position = observations.places(self.geometry)
-        menus = observations.menus
-        several = menus.sizes[menus.menu[cell]] > 1
-        self._cell, self._position = cell[several], position[several]
+        menus, graph = observations.menus, self.geometry
+        #: Menus of two items or more, in groups whose types combine freely; the lattice has them all in one.
+        self.groups: list[Ints] = (
+            graph.menus if isinstance(graph, GraphGeometry) else [np.arange(int((menus.sizes > 1).sum()))]
+        )
+        chosen = menus.sizes[menus.menu[cell]] > 1
+        self._cell, self._position = cell[chosen], position[chosen]
 
     def spread(self, given: Array, rest: Array) -> Array:
         """Numbers in the layout, from those of all cells (cells,), and (m,) of the remainders; 0 elsewhere."""
@@ -141,27 +148,53 @@ class State:
         return self.gap
 
     def enter(self) -> bool:
-        """Take in the dearest type and find the most likely weights of all; False where that takes too much memory."""
+        """Take in the dearest types and find the most likely weights of all; False where that takes too much memory."""
         types, weights = self.geometry.mixture(self.point) if self.mixture is None else self.mixture
         if len(types) * int(self.chosen.sum()) > _MOST_NUMBERS:
             return False
-        while True:
-            rho = self.geometry.rho(self.geometry.point_of((types, weights)))
-            missing = self.chosen & (rho == 0)
-            prices = np.zeros_like(rho)
-            np.divide(self.counts, rho, out=prices, where=self.chosen & (rho > 0))
-            new = self.geometry.cheapest_type(-missing.astype(np.float64) if missing.any() else -prices)
-            # A first share: what was chosen has a probability of count / N at least, or who takes it would cost more than N.
-            counts = self.counts.reshape(-1)[self._cells.takes(new[None])[0]]
-            share = 0.5 * float(counts[counts > 0].min()) / self.total
-            types, weights = np.vstack([types, new[None]]), np.append((1 - share) * weights, share)
-            if not missing.any():
+        groups = self._groups(types, weights)
+        for _ in range(_TYPES_A_ROUND):
+            check_patience()
+            if not self._enter_one(groups):
                 break
-        weights = most_likely_weights(self._cells.takes(types), self.counts.reshape(-1), weights, 0.5 * self.goal)
-        self.mixture = types, weights
+        self.mixture = join_groups(groups, self._cells.groups)
         self.rounds += 1
         self.put(self.geometry.point_of(self.mixture))
         return True
+
+    def _groups(self, types: Paths, weights: Array) -> list[TypeGroup]:
+        """A mixture as seen on each group of menus. The accuracies add up to half the goal at most."""
+        takes, counts = self._cells.takes(types), self.counts.reshape(-1)
+        menus = self._cells.groups
+        if len(menus) == 1:
+            return [TypeGroup(types, takes, weights, counts, self.total, 0.5 * self.goal)]
+        totals = [float(self.counts[own].sum()) for own in menus]
+        shares = [0.25 * (total / self.total + 1 / len(menus)) for total in totals]
+        return [
+            TypeGroup(types[:, own], takes[:, own], weights, counts, total, share * self.goal)
+            for own, total, share in zip(menus, totals, shares, strict=True)
+        ]
+
+    def _enter_one(self, groups: list[TypeGroup]) -> bool:
+        """Take in the dearest type, first those that take what no type takes; False where nothing is left to do."""
+        counts = self.counts.reshape(-1)
+        while True:
+            rho = np.zeros(self.rho.size)
+            for one in groups:
+                one.add_to(rho)
+            missing = (counts > 0) & (rho == 0)
+            prices = np.zeros_like(rho)
+            np.divide(counts, rho, out=prices, where=(counts > 0) & ~missing)
+            cost = -missing.astype(np.float64) if missing.any() else -prices
+            new = self.geometry.cheapest_type(cost.reshape(self.rho.shape))
+            takes = self._cells.takes(new[None])[0]
+            several = len(groups) > 1
+            own = [(new[menus], takes[menus]) if several else (new, takes) for menus in self._cells.groups]
+            if not missing.any():
+                return any([one.improve(*row, prices) for one, row in zip(groups, own, strict=True)])
+            for one, row in zip(groups, own, strict=True):
+                if missing[row[1]].any():
+                    one.add(*row)
 
     def move(self, weights: Array, target: Array, accuracy: float) -> None:
         """Project, then go as far that way as the likelihood rises."""
@@ -200,7 +233,7 @@ def maximise(
         state.put(own.blend(own.point_of(start), state.point, 0.1))
         state.mixture = start
     goal = state.goal
-    best, highest, still, nearest = np.inf, -np.inf, 0, state.point
+    best, highest, still, nearest, entering = np.inf, -np.inf, 0, state.point, False
     try:
         while state.certify() > goal and state.rounds < most and still < 8:
             check_patience()
@@ -208,8 +241,10 @@ def maximise(
             nearest = state.point if state.gap <= best else nearest
             still = 0 if better else still + (state.rounds > _SCORING_ROUNDS)
             best, highest = min(best, state.gap), max(highest, state.value)
-            # Newton steps that gain nothing worth the gap have met the rounding of their projections.
-            if still and state.enter():
+            # Newton steps that gain nothing worth the gap have met the rounding of their projections: from here on types are
+            # taken in, as another projection would lose them again.
+            entering = entering or still > 0
+            if entering and state.enter():
                 continue
             accuracy = max(min(1e-3 * state.gap, 1.0), 0.05 * goal)
             if state.rounds < _SCORING_ROUNDS:

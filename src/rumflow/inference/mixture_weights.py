@@ -18,7 +18,7 @@ N + k mu.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import qr, solve_triangular
 
 from rumflow.core.arrays import Array, Ints
 
@@ -27,14 +27,16 @@ _MOST_STEPS = 40  # with each barrier
 _EPS = float(np.finfo(float).eps)
 
 
-def most_likely_weights(takes: Ints, counts: Array, weights: Array, accuracy: float) -> Array:
+def most_likely_weights(takes: Ints, counts: Array, weights: Array, accuracy: float, first: float = np.inf) -> Array:
     """(k,): weights with which no type costs more than N + accuracy, or as near as rounding allows.
 
     takes     (k, m): the numbers of the cells that each type takes
-    counts    of all cells; what was never chosen has no part in the likelihood
-    weights   (k,): where to begin, all positive; every cell with a count is taken by a type
+    counts    of all cells; what was never chosen has no part in the likelihood, nor have cells that no type takes
+    weights   (k,): where to begin, all positive
+    first     the first barrier, k mu, where less than usual will do: how much more than N a type costs now
     """
-    cells = np.flatnonzero(counts > 0)
+    cells = np.unique(takes)
+    cells = cells[counts[cells] > 0]
     number = np.full(len(counts), -1)
     number[cells] = np.arange(len(cells))
     matrix = np.zeros((len(takes), len(cells)))
@@ -43,9 +45,11 @@ def most_likely_weights(takes: Ints, counts: Array, weights: Array, accuracy: fl
     count = counts[cells]
     total, k = float(count.sum()), len(takes)
     w: Array = weights
-    mu, last = _FIRST * total / k, 0.5 * accuracy / k
+    last = 0.5 * accuracy / k
+    mu = max(min(_FIRST * total, first) / k, last)
     while True:
-        w = _centre(matrix, count, w, mu)
+        # No price is negative, so that no weight is below mu / N at the solution; from further below it is many steps away.
+        w = _centre(matrix, count, np.maximum(w, mu / total), mu)
         if mu <= last:
             break
         mu = max(0.1 * mu, last)
@@ -58,14 +62,7 @@ def _centre(matrix: Array, count: Array, w: Array, mu: float) -> Array:
     for _ in range(_MOST_STEPS):
         rho = w @ matrix
         slope = w * (matrix @ (count / rho) - total) + mu
-        scaled = w[:, None] * matrix * (np.sqrt(count) / rho)
-        hessian = scaled @ scaled.T
-        hessian[np.diag_indices(len(w))] += mu
-        unit = np.sqrt(hessian.diagonal())
-        try:
-            z = cho_solve(cho_factor(hessian / unit / unit[:, None]), slope / unit) / unit
-        except LinAlgError:
-            return w
+        z = _step(w[:, None] * matrix * (np.sqrt(count) / rho), slope, mu)
         gain, least = float(slope @ z), float(z.min())
         step = min(1.0, -0.9 / least) if least < 0 else 1.0
         while True:
@@ -81,3 +78,18 @@ def _centre(matrix: Array, count: Array, w: Array, mu: float) -> Array:
         if gain <= 1e-3 * mu:
             break
     return w
+
+
+def _step(scaled: Array, slope: Array, mu: float) -> Array:
+    """The solution z of (B B' + mu) z = slope.
+
+    The factor is made of B itself: B B' would hide counts of 1 beside 1e12 in its rounding, and have no factor at all.
+    """
+    k = len(scaled)
+    unit = np.sqrt((scaled * scaled).sum(axis=1) + mu)
+    rows = np.concatenate([scaled.T, np.sqrt(mu) * np.eye(k)]) / unit
+    rows = rows[np.argsort(-np.abs(rows).max(axis=1), kind="stable")]  # large rows first: small ones keep their digits
+    factor = qr(rows, mode="r", overwrite_a=True, check_finite=False)[0][:k]
+    half = solve_triangular(factor, slope / unit, trans="T", check_finite=False)
+    found: Array = solve_triangular(factor, half, check_finite=False) / unit
+    return found
