@@ -1,10 +1,12 @@
 """Rounds of the fuzzer about size and time: many menus (to 10^6), many items (to 10^5), limits of time and Ctrl-C.
 
-Every round draws a data set and asks one of three things of it:
+Every round draws a data set and asks one of these things of it:
 
     estimate     of its cost: within 2 s and 500 MB, or "too many to estimate"
     limit        a projection with `max_seconds`: within max(2 s, a fifth) of it, with its bounds
     interrupt    a projection that Ctrl-C ends: within 2 s, with what there is
+    assortment   the best assortment with `max_seconds`, or until Ctrl-C, of menus of a structure: blocks, nested, pairs, a giant
+    next menu    what to ask next about such menus, until Ctrl-C
 
 Seconds count where they pass on the clock and are used by this process: others may keep the processor busy meanwhile.
 """
@@ -28,6 +30,7 @@ Rng = np.random.Generator
 
 _ESTIMATE_SECONDS, _ESTIMATE_BYTES = 2.0, 500e6
 _INTERRUPT_SECONDS = 2.0
+_SEARCH_BYTES = 8e9
 _LATTICE_ITEMS = 18  # projections on the lattice of more items take more memory than a fuzzer should
 
 
@@ -59,6 +62,27 @@ def make_menus(rng: Rng, most_menus: float, most_items: float) -> rf.ChoiceData:
     return rf.ChoiceData.from_cells(tuple(range(n)), menus, counts, np.full(len(menus), float(draws)))
 
 
+def make_structure(rng: Rng, size: int) -> tuple[str, rf.ChoiceData]:
+    """Choices from menus of one of several structures, of about so many items."""
+    kind = ("blocks", "nested", "pairs", "giant")[int(rng.integers(4))]
+    menus: list[tuple[int, ...]]
+    if kind == "blocks":
+        drawn = [7 * k + rng.choice(7, rng.integers(2, 6), False) for k in range(-(-size // 7)) for _ in range(12)]
+        menus = [tuple(sorted(menu.tolist())) for menu in drawn]
+    elif kind == "nested":
+        menus = [tuple(range(k)) for k in range(2, min(size, 1500), 3)]
+    elif kind == "pairs":
+        menus = [(2 * k, 2 * k + 1) for k in range(size // 2)]
+    else:
+        menus = [tuple(range(10 * size)), (0, 1)]
+    draws = 3000 if kind == "giant" else 20
+    counts = {}
+    for menu in dict.fromkeys(menus):
+        taken = rng.multinomial(draws, rng.dirichlet(np.ones(len(menu))))
+        counts[menu] = dict(zip(menu, taken.tolist(), strict=True))
+    return kind, rf.ChoiceData.from_counts(counts)
+
+
 class Watch:
     """Seconds that passed on the clock and that this process used, whichever is less."""
 
@@ -72,7 +96,9 @@ class Watch:
 
 def fuzz_limits(rng: Rng, folder: Path) -> str:
     """One data set, and an estimate, a limit or an interrupt."""
-    what = ("estimate", "limit", "interrupt")[int(rng.integers(3))]
+    what = ("estimate", "limit", "interrupt", "assortment", "next menu")[int(rng.integers(5))]
+    if what in ("assortment", "next menu"):
+        return search_menus(rng, what)
     data = make_menus(rng, *((1e6, 1e5) if what == "estimate" else (1e5, 1e5)))
     name = f"{len(data.totals):,} menus of {data.n:,} items"
     if not (data.offered.sizes > 1).any():
@@ -140,6 +166,46 @@ def interrupt(rng: Rng, data: rf.ChoiceData, name: str) -> str:
         return "interrupt: beside the projection"
     check_fit(fit, name)
     return f"interrupt: {fit.method}, {fit.status}"
+
+
+def search_menus(rng: Rng, what: str, size: int | None = None) -> str:
+    """A search among menus ends when it is asked to, by a limit or by Ctrl-C, with an answer or an error of the library."""
+    kind, data = make_structure(rng, int(10 ** rng.uniform(1.5, 4)) if size is None else size)
+    name = f"{what}, {kind}, {len(data.totals):,} menus of {data.n:,} items"
+    asked = float(rng.choice([0.5, 2.0, 5.0]))
+    stopped = what == "next menu" or rng.random() < 0.5  # that has no limit
+    sent: list[Watch] = []
+
+    def send() -> None:
+        sent[:] = [Watch()]
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = Timer(float(rng.uniform(0.2, 8.0)), send)
+    watch, before, end = Watch(), peak_bytes(), "answer"
+    try:
+        if stopped:
+            timer.start()
+        if what == "next menu":
+            rf.next_menu(data)
+        else:
+            revenue = {item: 1.0 + k % 17 for k, item in enumerate(data.items)}
+            found = rf.best_assortment(data, revenue, data.items[-1], max_seconds=None if stopped else asked)
+            if not (found.gap >= 0 and np.isfinite(found.gap)):
+                raise LimitBroken(f"{name}: {found!r}")
+        timer.cancel()
+        if stopped:
+            timer.join()
+    except (rf.InputError, rf.NotConvergedError) as error:  # also where memory is short
+        timer.cancel()
+        end = type(error).__name__
+    except KeyboardInterrupt:
+        end = "interrupted"
+    seconds = sent[0].seconds() if sent else 0.0 if stopped else watch.seconds() - asked
+    if seconds > (_INTERRUPT_SECONDS if stopped else max(2.0, 0.2 * asked)):
+        raise LimitBroken(f"{name}: {seconds:.1f} s after {'Ctrl-C' if stopped else f'{asked:g} s'}")
+    if peak_bytes() - before > _SEARCH_BYTES:
+        raise LimitBroken(f"{name}: {(peak_bytes() - before) / 1e9:.1f} GB")
+    return f"{what}: {kind}, {end}"
 
 
 def check_fit(fit: rf.Projection, name: str) -> None:
