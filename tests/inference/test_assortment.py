@@ -398,3 +398,13 @@ def test_advice_on_the_projection_names_only_options_that_are_there(monkeypatch,
         ) as found:
             ask()
         assert not {"tol,", "start", "tol"} & set(str(found.value).split("enough: ")[1].split())
+
+
+def test_tables_that_take_longer_than_is_left_are_not_begun(monkeypatch):
+    fit = rf.project(DATA)
+    monkeypatch.setattr("rumflow.inference.sharp._BYTES_A_SECOND", 1.0)
+    assert rf.best_assortment(fit, REVENUE, "none").reason == ""  # without a limit
+    with pytest.raises(
+        rf.InputError, match="the tables of 4 menus and 5 items would take longer than what is left of max_seconds"
+    ):
+        rf.best_assortment(fit, REVENUE, "none", max_seconds=3)

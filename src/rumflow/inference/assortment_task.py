@@ -38,6 +38,7 @@ from rumflow.models.rankings import choice_probabilities
 from rumflow.output.progress import Stage
 from rumflow.projection.results import Projection
 
+_PRODUCTS = 500  # of numbers in a product of tables, in the time of one look at an item
 _MOST_LINKED = 20_000  # items of which it is found out which may as well be on menus with which
 _TABLE_SECONDS = 1.0  # for what the menus of the table earn in the fit, also where time is up
 _TOL = 1e-6  # of the largest revenue: menus closer than this are equally good
@@ -108,7 +109,7 @@ class Task:
         free = ~limits.apart.any(axis=0)
         rows: list[Any] = []
         try:
-            for begin, end in blocks_of(n, n):
+            for begin, end in blocks_of(n, n * (1 + len(menus) // _PRODUCTS)):
                 own = slice(begin, end)
                 implied = menus[:, own].T @ without == 0  # no menu has i and lacks k
                 if self._known.size:  # [a, b]: a above b
