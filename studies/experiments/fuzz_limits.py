@@ -1,11 +1,13 @@
 """Rounds of the fuzzer about size and time: many menus (to 10^6), many items (to 10^5), limits of time and Ctrl-C.
 
-Every round draws a data set and a model (all rankings, those with known preferences, or the triangle inequalities) and asks one
-of three things of them:
+Every round draws a data set and, for the first three, a model (all rankings, those with known preferences, or the triangle
+inequalities), and asks one of these things of them:
 
     estimate     of its cost: within 2 s and 500 MB, or "too many to estimate"
     limit        a projection with `max_seconds`: within max(2 s, a fifth) of it, with its bounds
     interrupt    a projection that Ctrl-C ends: within 2 s, with what there is
+    assortment   the best assortment with `max_seconds`, or until Ctrl-C, of menus of a structure: blocks, nested, pairs, a giant
+    next menu    what to ask next about such menus, until Ctrl-C
 
 Seconds count where they pass on the clock and are used by this process: others may keep the processor busy meanwhile.
 """
@@ -18,6 +20,8 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
 
@@ -30,6 +34,7 @@ Rng = np.random.Generator
 
 _ESTIMATE_SECONDS, _ESTIMATE_BYTES = 2.0, 500e6
 _INTERRUPT_SECONDS = 2.0
+_SEARCH_BYTES = 8e9
 _LATTICE_ITEMS = 18  # projections on the lattice of more items take more memory than a fuzzer should
 
 
@@ -79,6 +84,27 @@ def make_model(rng: Rng, data: rf.ChoiceData) -> rf.Model | None:
     return rf.RandomUtility(above=itertools.pairwise(chain))
 
 
+def make_structure(rng: Rng, size: int) -> tuple[str, rf.ChoiceData]:
+    """Choices from menus of one of several structures, of about so many items."""
+    kind = ("blocks", "nested", "pairs", "giant")[int(rng.integers(4))]
+    menus: list[tuple[int, ...]]
+    if kind == "blocks":
+        drawn = [7 * k + rng.choice(7, rng.integers(2, 6), False) for k in range(-(-size // 7)) for _ in range(12)]
+        menus = [tuple(sorted(menu.tolist())) for menu in drawn]
+    elif kind == "nested":
+        menus = [tuple(range(k)) for k in range(2, min(size, 1500), 3)]
+    elif kind == "pairs":
+        menus = [(2 * k, 2 * k + 1) for k in range(size // 2)]
+    else:
+        menus = [tuple(range(10 * size)), (0, 1)]
+    draws = 3000 if kind == "giant" else 20
+    counts = {}
+    for menu in dict.fromkeys(menus):
+        taken = rng.multinomial(draws, rng.dirichlet(np.ones(len(menu))))
+        counts[menu] = dict(zip(menu, taken.tolist(), strict=True))
+    return kind, rf.ChoiceData.from_counts(counts)
+
+
 class Watch:
     """Seconds that passed on the clock and that this process used, whichever is less."""
 
@@ -92,7 +118,9 @@ class Watch:
 
 def fuzz_limits(rng: Rng, folder: Path) -> str:
     """One data set, and an estimate, a limit or an interrupt."""
-    what = ("estimate", "limit", "interrupt")[int(rng.integers(3))]
+    what = ("estimate", "limit", "interrupt", "assortment", "next menu")[int(rng.integers(5))]
+    if what in ("assortment", "next menu"):
+        return search_menus(rng, what)
     data = make_menus(rng, *((1e6, 1e5) if what == "estimate" else (1e5, 1e5)))
     if not (data.offered.sizes > 1).any():
         return f"{what}: no choice"
@@ -129,12 +157,13 @@ def limit(rng: Rng, data: rf.ChoiceData, model: rf.Model | None, name: str) -> s
     return f"limit: {fit.method}, {fit.status}"
 
 
-def interrupt(rng: Rng, data: rf.ChoiceData, model: rf.Model | None, name: str) -> str:
-    """Ctrl-C is heard, and a fit comes back."""
-    heard: list[Watch] = []
+@contextmanager
+def ctrl_c(after: float) -> Iterator[list[Watch]]:
+    """Ctrl-C after some seconds, if the block has not ended by then; once it was pressed the list holds the time since."""
+    pressed: list[Watch] = []
 
     def send() -> None:
-        heard[:] = [Watch()]
+        pressed[:] = [Watch()]
         os.kill(os.getpid(), signal.SIGINT)
 
     def dropped(lost: sys.UnraisableHookArgs) -> None:
@@ -142,25 +171,67 @@ def interrupt(rng: Rng, data: rf.ChoiceData, model: rf.Model | None, name: str) 
         if lost.exc_type is KeyboardInterrupt:
             Timer(0.1, send).start()
 
-    timer = Timer(float(rng.uniform(0.0, 3.0)), send)
-    fit: rf.Projection | None = None
+    timer = Timer(after, send)
     hook, sys.unraisablehook = sys.unraisablehook, dropped
     try:
         timer.start()
-        fit = rf.project(data, model=model, max_seconds=5.0, throw=False)
+        yield pressed
         timer.cancel()
         timer.join()
-    except KeyboardInterrupt:  # it came after the fit, or before the function had begun
+    except KeyboardInterrupt:  # in the block, or after it
         timer.join()
     finally:
         sys.unraisablehook = hook
-    seconds = heard[0].seconds() if heard else 0.0
+
+
+def interrupt(rng: Rng, data: rf.ChoiceData, model: rf.Model | None, name: str) -> str:
+    """Ctrl-C is heard, and a fit comes back."""
+    fit: rf.Projection | None = None
+    with ctrl_c(float(rng.uniform(0.0, 3.0))) as pressed:
+        fit = rf.project(data, model=model, max_seconds=5.0, throw=False)
+    seconds = pressed[0].seconds() if pressed else 0.0
     if seconds > _INTERRUPT_SECONDS:
         raise LimitBroken(f"{name}: {seconds:.1f} s from Ctrl-C to the answer")
-    if fit is None:
+    if fit is None:  # it came after the fit, or before the function had begun
         return "interrupt: beside the projection"
     check_fit(fit, name)
     return f"interrupt: {fit.method}, {fit.status}"
+
+
+def search_menus(rng: Rng, what: str, size: int | None = None) -> str:
+    """A search among menus ends when it is asked to, by a limit or by Ctrl-C, with an answer or an error of the library."""
+    kind, data = make_structure(rng, int(10 ** rng.uniform(1.5, 4)) if size is None else size)
+    name = f"{what}, {kind}, {len(data.totals):,} menus of {data.n:,} items"
+    asked = float(rng.choice([0.5, 2.0, 5.0]))
+    before, end = peak_bytes(), "interrupted"
+    if what == "assortment" and rng.random() < 0.5:
+        watch = Watch()
+        end = search(data, what, asked)
+        late, most = watch.seconds() - asked, max(2.0, 0.2 * asked)
+    else:
+        with ctrl_c(float(rng.uniform(0.2, 8.0))) as pressed:
+            end = search(data, what, None)
+        late, most = pressed[0].seconds() if pressed else 0.0, _INTERRUPT_SECONDS
+    if late > most:
+        raise LimitBroken(f"{name}: {late:.1f} s after it was to end, by Ctrl-C or after {asked:g} s")
+    if peak_bytes() - before > _SEARCH_BYTES:
+        raise LimitBroken(f"{name}: {(peak_bytes() - before) / 1e9:.1f} GB")
+    return f"{what}: {kind}, {end}"
+
+
+def search(data: rf.ChoiceData, what: str, seconds: float | None) -> str:
+    """How it ended: with an answer, or an error, also where memory is short."""
+    try:
+        if what == "next menu":
+            rf.next_menu(data)
+            return "answer"
+        revenue = {item: 1.0 + k % 17 for k, item in enumerate(data.items)}
+        found = rf.best_assortment(data, revenue, data.items[-1], max_seconds=seconds)
+    except (rf.InputError, rf.NotConvergedError) as error:
+        return type(error).__name__
+    if not 0 <= found.gap < np.inf:
+        raise LimitBroken(f"{what}: {found!r}")
+    return f"answer{found.reason and ', '}{found.reason}"
 
 
 def check_fit(fit: rf.Projection, name: str) -> None:

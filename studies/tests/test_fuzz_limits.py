@@ -49,3 +49,13 @@ def test_what_takes_too_long_is_noticed(monkeypatch):
     monkeypatch.setattr(rf, "estimate_cost", slow)
     with pytest.raises(fuzz_limits.LimitBroken, match="the estimate of nine menus took"):
         fuzz_limits.estimate(data, None, "nine menus")
+
+
+def test_structured_menus_are_searched():
+    kinds = set()
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        kinds.add(fuzz_limits.make_structure(rng, 30)[0])
+    assert kinds == {"blocks", "nested", "pairs", "giant"}
+    end = fuzz_limits.search_menus(np.random.default_rng(1), "assortment", 8)
+    assert end.startswith("assortment: ")

@@ -17,7 +17,10 @@ def test_assortments_in_words():
     for reason, why in (
         ("max_seconds", "time was up"),
         ("interrupted", "the search was interrupted"),
-        ("too large", "the graph of the recorded menus and a promising one is too large"),
+        (
+            "too large",
+            "the graph of the recorded menus and a promising one, or the table of who prefers what, is too large",
+        ),
     ):
         line = assortment(reason=reason).summary().splitlines()[2]
         assert line == f"The search is not complete, because {why}: another may promise up to 0.25 more."

@@ -8,6 +8,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
+from rumflow.core.memory import NoMemoryError
 from tests.reference.assortments import (
     allowed_menus,
     choices_of,
@@ -359,3 +360,51 @@ def test_a_rejected_model_is_pointed_out_without_a_level():
     assert "few choices from 2 of 2 menus, the fewest from {o, a}: 10 choices" in few[0]
     many = rf.ChoiceData(same.items, same.membership, 10 * same.counts, 10 * same.totals)
     assert rf.best_assortment(many, {"a": 1, "b": 2}, "o").notes == ()
+
+
+def test_without_memory_the_best_of_the_past_comes_back(monkeypatch):
+    fit = rf.project(DATA)
+    full = rf.best_assortment(fit, REVENUE, "none")
+    fit = rf.project(DATA)
+
+    def refuse(*_):
+        raise NoMemoryError("too little")
+
+    monkeypatch.setattr("rumflow.projection.fitted.require_memory", refuse)
+    monkeypatch.setattr("rumflow.inference.assortment_search.require_memory", refuse)
+    found = rf.best_assortment(fit, REVENUE, "none")
+    assert found.reason == "too large"
+    assert set(found.menu) in [set(menu) for menu in fit.menus]
+    assert found.lower <= full.lower <= found.lower + found.gap
+    assert np.isnan(found.table["fit"]).all()
+    assert "too large" in found.summary()
+
+
+@pytest.mark.parametrize("status", ["max_seconds", "interrupted"])
+def test_advice_on_the_projection_names_only_options_that_are_there(monkeypatch, status):
+    short = rf.project(rf.simulate.dirichlet(10, seed=0), max_seconds=1e-9, throw=False)
+    with pytest.raises(rf.NotConvergedError, match="or pass the rankings so far as start"):
+        rf.best_assortment(short, np.arange(10.0), 0)
+    monkeypatch.setattr(type(short), "status", rf.Status(status))
+    monkeypatch.setattr(import_module("rumflow.inference.bounds"), "project_exact", lambda *_, **__: short)
+    asks = (
+        lambda: rf.best_assortment(DATA, REVENUE, "none"),
+        lambda: rf.next_menu(DATA),
+        lambda: rf.bounds(DATA, ["tea", "wine"]),
+    )
+    for ask in asks:
+        with pytest.raises(
+            rf.NotConvergedError, match="the projection that this starts from is not accurate enough"
+        ) as found:
+            ask()
+        assert not {"tol,", "start", "tol"} & set(str(found.value).split("enough: ")[1].split())
+
+
+def test_tables_that_take_longer_than_is_left_are_not_begun(monkeypatch):
+    fit = rf.project(DATA)
+    monkeypatch.setattr("rumflow.inference.sharp._BYTES_A_SECOND", 1.0)
+    assert rf.best_assortment(fit, REVENUE, "none").reason == ""  # without a limit
+    with pytest.raises(
+        rf.InputError, match="the tables of 4 menus and 5 items would take longer than what is left of max_seconds"
+    ):
+        rf.best_assortment(fit, REVENUE, "none", max_seconds=3)

@@ -5,9 +5,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from rumflow.core.memory import NoMemoryError
+from rumflow.core.patience import OutOfTimeError, limited
+from rumflow.core.preferences import NOTHING_KNOWN
 from rumflow.inference import assortment_search
 from rumflow.inference.assortment_search import (
     Limits,
+    Node,
+    RankingPool,
     SearchGoal,
     Space,
     TypePool,
@@ -31,7 +36,7 @@ def test_the_newest_populations_are_kept(monkeypatch):
         asked.append(np.eye(taken.shape[1])[len(asked) % taken.shape[1]])
         return asked[-1]
 
-    cases = WorstCases(menus, menus, np.zeros((3, 3), np.bool_), np.array([2.0, 1.0, 0.0]), cheapest)
+    cases = WorstCases(menus, menus, NOTHING_KNOWN, np.array([2.0, 1.0, 0.0]), cheapest)
     cases.learn(np.array(list(permutations(range(3)))))
     nothing = np.zeros((0, 3), np.bool_)
     space = Space(cases.types.revenue, Limits(np.array([False, False, True]), 3, nothing), np.zeros((3, 3), np.bool_))
@@ -312,7 +317,7 @@ def test_an_interrupted_search_keeps_its_bound():
 
 def test_types_are_learnt_once():
     menus = np.array([[True, True, True], [True, False, True]])
-    cases = WorstCases(menus, menus, np.zeros((3, 3), bool), np.array([2.0, 1.0, 0.0]), None)
+    cases = WorstCases(menus, menus, NOTHING_KNOWN, np.array([2.0, 1.0, 0.0]), None)
     cases.learn(np.array([[0, 1, 2], [1, 0, 2], [0, 2, 1]]))
     assert cases.matrix.toarray().tolist() == [[1, 0], [0, 1], [0, 0], [1, 1], [0, 0]]
     cases.learn(np.array([[0, 2, 1], [2, 1, 0]]))
@@ -320,3 +325,30 @@ def test_types_are_learnt_once():
     assert len(cases.types.above) == 3
     # Whoever takes 1 from all and 0 from {0, 2}: 1 is above 0 and 2, and 0 above 2.
     assert cases.types.above[1, :, 0].tolist() == [0b010, 0b000, 0b011]
+
+
+def test_rankings_are_worth_the_same_as_what_they_have_above_each_item(monkeypatch):
+    n = 9
+    rng = np.random.default_rng(5)
+    orders, _, words = random_types(rng, 30, n)
+    revenue = np.sort(rng.integers(0, 6, n).astype(float))[::-1].copy()
+    known, plain = RankingPool(orders, revenue), TypePool(words, revenue)
+    used = np.array([3, 7, 20])
+    for _ in range(40):
+        state = rng.integers(0, 3, n)
+        state[n - 1] = 1
+        node = Node(state == 1, state == 2)
+        assert known.worth(node).tolist() == plain.worth(node).tolist()
+        assert known.worth(node, used).tolist() == plain.worth(node, used).tolist()
+    monkeypatch.setattr(assortment_search, "_AT_ONCE", 4 * n)
+    assert known.worth(node).tolist() == plain.worth(node).tolist()
+    with limited(-np.inf), pytest.raises(OutOfTimeError):
+        known.worth(node)
+
+
+def test_types_that_fit_in_no_memory_are_refused_before_they_take_it(monkeypatch):
+    menus = np.ones((1, 3), np.bool_)
+    cases = WorstCases(menus, menus, NOTHING_KNOWN, np.array([2.0, 1.0, 0.0]), lambda *_: np.ones(1))
+    monkeypatch.setattr("rumflow.core.memory.fits", lambda _: False)
+    with pytest.raises(NoMemoryError, match="the table of what 1 types prefer among 3 items needs about"):
+        cases.learn(np.array([[0, 1, 2]]))

@@ -1,5 +1,7 @@
 """The task of one search: what a menu may as well have, past assortments, the line of progress."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -114,3 +116,33 @@ def test_the_line_of_a_search(capsys, monkeypatch):
     quiet.show(3, 1.5, 2.0)
     quiet.end()
     assert capsys.readouterr().err == ""
+
+
+def test_many_items_have_no_table_of_items_by_items(monkeypatch):
+    monkeypatch.setattr("rumflow.inference.assortment_task._MOST_LINKED", 100)
+    n = 6000
+    data = rf.ChoiceData.from_counts({tuple(range(n)): {0: 3, 5: 2, n - 1: 5}, (0, n - 1): {0: 4, n - 1: 6}})
+    fit = rf.project(data)
+    tracemalloc.start()
+    own = Task(fit, np.arange(n)[::-1].astype(float), n - 1, None, np.zeros(n, bool), [])
+    found = own.search_fit(np.inf)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < n * n / 2
+    assert found.menu[n - 1]
+
+
+def test_a_search_of_the_fit_without_time_or_memory_has_a_recorded_menu(monkeypatch):
+    data = rf.ChoiceData.from_counts({("o", "a", "b"): {"o": 5, "a": 3, "b": 2}, ("o", "a"): {"o": 6, "a": 4}})
+    for reason in ("max_seconds", "too large"):
+        own = Task(rf.project(data), {"a": 4.0, "b": 2.0}, "o", None, np.zeros(3, bool), [])
+        if reason == "max_seconds":
+            monkeypatch.setattr("rumflow.inference.assortment_search._AT_ONCE", 1)  # a look after every ranking
+            found = own.search_fit(-np.inf)
+            monkeypatch.undo()
+        else:
+            monkeypatch.setattr("rumflow.core.memory.fits", lambda _: False)
+            found = own.search_fit(np.inf)
+        assert found.reason == reason
+        assert any((found.menu == menu).all() for menu in own.given.menus)
+        assert found.upper == 4.0

@@ -1,5 +1,6 @@
 """The next menu to ask: widths against bounds, candidates and their order, limits."""
 
+import tracemalloc
 from importlib import import_module
 
 import numpy as np
@@ -158,3 +159,26 @@ def test_menus_to_ask_have_the_outside_option():
         rf.next_menu(FITS, [("a", "c"), ("b", "c")], outside_option="a")
     with pytest.raises(rf.InputError, match="outside_option: item 'z' is unknown"):
         rf.next_menu(FITS, outside_option="z")
+
+
+def test_candidates_of_many_pairs_are_counted_not_listed():
+    """2,500 pairs: 12 million pairs of 5,000 items, of which 19,900 unions of four come first."""
+    menus = np.zeros((2500, 5000), bool)
+    menus[np.repeat(np.arange(2500), 2), np.arange(5000)] = True
+    tracemalloc.start()
+    rows, left = default_candidates(menus, 20_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 400e6  # 60 GB where all were rows; these alone have 100 MB
+    assert rows[:19_900].sum(axis=1).tolist() == [4] * 19_900
+    assert np.flatnonzero(rows[19_900]).tolist() == [0, 2]
+    assert len(rows) + left == 5000 * 4999 // 2 - 2500 + 19_900
+
+
+def test_ctrl_c_among_the_candidates(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_module("rumflow.inference.next_menu"), "combinations", interrupt)
+    with pytest.raises(KeyboardInterrupt, match="interrupted at the menus that could be asked"):
+        rf.next_menu(FITS)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.core.patience import limited
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.sample import build_sample
 from rumflow.models import open_menus
@@ -322,3 +323,12 @@ def test_blocks_of_pairs_are_fitted_one_by_one():
     fit, graph = rf.project(data, model=known, route="bounded"), rf.project(data, model=known, route="graph")
     assert fit.distance == pytest.approx(graph.distance)
     assert fit.probabilities([6, 7])[7] == pytest.approx(1.0)
+
+
+def test_time_that_is_up_between_groups_is_not_blamed_on_a_pair():
+    data = rf.ChoiceData.from_counts({(2 * i, 2 * i + 1): {2 * i: 1, 2 * i + 1: 2} for i in range(30)})
+    with (
+        limited(-np.inf),
+        pytest.raises(rf.InputError, match="time was up before all graphs of 30 groups of menus were built"),
+    ):
+        rf.project(data, route="graph")

@@ -28,3 +28,12 @@ def test_every_status_has_a_cause_and_a_remedy():
     for status in rf.Status:
         assert len(status.explanation) > 20
         assert status is rf.Status.OPTIMAL or ": " in status.explanation
+
+
+def test_advice_is_for_the_options_of_a_function():
+    limit = rf.Status.MAX_SECONDS
+    assert limit.explain() == "the time limit max_seconds came first: allow more time"
+    assert limit.explain("tol") == f"{limit.explain()}, or ask for a larger tol"
+    assert limit.explanation == f"{limit.explain()}, ask for a larger tol, or pass the rankings so far as start"
+    assert rf.Status.INTERRUPTED.explain() == "it was interrupted"
+    assert rf.Status.BOUNDED.explain().endswith("leaves a gap above the tolerance: leave out menus or items")

@@ -14,6 +14,10 @@ from rumflow.errors import InputError
 _SMALL = 1 << 26  # bytes that are not worth asking the system for: asking takes longer than a small projection
 
 
+class NoMemoryError(InputError):
+    """So much memory is not free; nothing was taken yet."""
+
+
 def cell_bytes(n: int) -> int:
     """One number per cell."""
     return 8 * (n << (n - 1))
@@ -146,7 +150,7 @@ def require_memory(needed: float, what: str, remedy: str = "take fewer items, or
     """Raise an error before the work starts if `needed` bytes are not free."""
     if not fits(needed):
         free = available_memory() or 0
-        raise InputError(f"{what} needs about {_size(needed)} of memory and {_size(free)} is free: {remedy}")
+        raise NoMemoryError(f"{what} needs about {_size(needed)} of memory and {_size(free)} is free: {remedy}")
 
 
 def _size(number: float) -> str:

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 from rumflow.check import check_level, check_replicates, check_seconds, check_whole
 from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
+from rumflow.core.memory import NoMemoryError
 from rumflow.core.patience import OutOfTimeError, limited
 from rumflow.core.seeds import ZERO, Seed, either
 from rumflow.data.accept import DataLike, as_data
@@ -153,10 +154,11 @@ def best_assortment(
             "model: assortments need rankings, as RandomUtility(), SinglePeaked(axis) and models by attributes of items have "
             f"them, not {fit.model!r}"
         )
-    task = Task(fit, revenue, outside_option, max_size, needed, apart)
     notes = []
     level: _Level | None = None
     with SearchLine(progress) as line:
+        with limited(deadline):
+            task = Task(fit, revenue, outside_option, max_size, needed, apart)
         point = task.search_fit(min(deadline, clock() + _POINT_SECONDS))
         if point.reason:
             notes.append(
@@ -225,7 +227,7 @@ def _rejected(data: ChoiceData, task: Task, options: BoundsOptions) -> tuple[str
         reason = "interrupted"
     except OutOfTimeError:
         reason = "max_seconds"
-    except GraphTooLargeError:
+    except (GraphTooLargeError, NoMemoryError):
         reason = "too large"
     if reason:
         return reason, [
@@ -258,7 +260,7 @@ class _Level:
             reason = "interrupted"
         except OutOfTimeError:
             reason = "max_seconds"
-        except GraphTooLargeError:
+        except (GraphTooLargeError, NoMemoryError):
             reason = "too large"
         if reason == "rejected":
             self.note = f"Every population is rejected at {percent}, so the model itself is: {self.note}."

@@ -32,8 +32,9 @@ def find_outside(fit: Projection, menus: Mask, outside_option: Item | None) -> i
 def find_revenue(items: Sequence[Item], revenue: Mapping[Item, float] | ArrayLike, outside: Item | None) -> Array:
     """What each item earns."""
     if isinstance(revenue, Mapping):
+        place = {item: x for x, item in enumerate(items)}  # a look-up in a list of many items takes long
         for item, value in revenue.items():
-            check_item(item, items, "revenue")
+            check_item(item, place, "revenue")
             check_number(value, f"revenue[{item!r}]", -np.inf, np.inf)
         missing = [item for item in items if item not in revenue and item != outside]
         if missing:

@@ -17,7 +17,7 @@ from rumflow.text import visible
 REASONS = {
     "max_seconds": "time was up",
     "interrupted": "the search was interrupted",
-    "too large": "the graph of the recorded menus and a promising one is too large",
+    "too large": "the graph of the recorded menus and a promising one, or the table of who prefers what, is too large",
 }
 
 #: A search whose gap is this part of the answer was completed: what was interrupted came after it.

@@ -30,7 +30,7 @@ or the model does not have every ranking.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,23 +40,29 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.compile import clock, kernel, leaf
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
-from rumflow.core.patience import OutOfTimeError
+from rumflow.core.memory import NoMemoryError, require_memory
+from rumflow.core.patience import OutOfTimeError, check_patience
+from rumflow.core.preferences import Preferences
 from rumflow.models.open_menus import Words, as_words
 
+_AT_ONCE = 20_000_000  # items looked at between two looks at the clock
 _CANDIDATES = 12  # items tried before a node is split
 _MOST_POPULATIONS = 400  # kept as bounds; the oldest go
 
 
 @kernel
 def relate(taken, membership, known, above):
-    """above[t, y]: the items above y for type t, as bits, where it takes taken[t, j] from menu j; `known`: for all types."""
+    """above[t, y]: the items above y for type t, as bits, where it takes taken[t, j] from menu j.
+
+    known   the same for all types; (0, words) where nothing is
+    """
     types, m = taken.shape
     n = membership.shape[1]
     words = above.shape[2]
     for t in range(types):
         for y in range(n):
             for w in range(words):
-                above[t, y, w] = known[y, w]
+                above[t, y, w] = known[y, w] if known.shape[0] > 0 else np.uint64(0)
         for j in range(m):
             x = taken[t, j]
             for y in range(n):
@@ -89,6 +95,19 @@ def least_revenues(above, inside, allowed, revenue, worth):
         worth[t] = best
 
 
+@leaf
+def least_of_rankings(orders, inside, outside, revenue, worth):
+    """w for every ranking, best item first: at the first item of I, the cheapest, the best revenue down to there outside of O."""
+    for t in range(orders.shape[0]):
+        best = orders.shape[1]
+        for x in orders[t]:
+            if not outside[x]:
+                best = min(best, x)
+            if inside[x]:
+                break
+        worth[t] = revenue[best]
+
+
 class Limits(NamedTuple):
     """Which menus are allowed; items are numbered by falling revenue."""
 
@@ -117,10 +136,10 @@ class Node(NamedTuple):
 class Space:
     """The menus to search, in items by falling revenue, as nodes that are split."""
 
-    def __init__(self, revenue: Array, limits: Limits, implied: Mask) -> None:
+    def __init__(self, revenue: Array, limits: Limits, implied: Any) -> None:
         self.revenue: Array = revenue
         self._limits = limits
-        self._implied = implied  # [i, k]: a menu with i may as well have k
+        self._implied = implied  # [i, k], sparse where there are many items: a menu with i may as well have k
 
     def root(self) -> Node | None:
         """All menus."""
@@ -167,6 +186,10 @@ class TypePool:
         self.above: Words = above
         self.revenue: Array = revenue
 
+    def extend(self, above: Words) -> None:
+        """Take in further types."""
+        self.above = np.concatenate([self.above, above])
+
     def worth(self, node: Node, types: Ints | slice = slice(None)) -> Array:
         """w for the types."""
         above = self.above[types]
@@ -176,16 +199,37 @@ class TypePool:
         return worth
 
 
-def above_in(orders: Ints) -> Words:
-    """(k, n, words): the items above each, as bits, in rankings with the best item first."""
-    k, n = orders.shape
-    rank = np.empty((k, n), np.int64)
-    np.put_along_axis(rank, orders, np.broadcast_to(np.arange(n), (k, n)), axis=1)
-    words = as_words((rank[:, None, :] < rank[:, :, None]).reshape(k * n, n))
-    return words.reshape(k, n, words.shape[1])
+class RankingPool:
+    """The same where everybody is known by a ranking, best item first: what it has above an item need not be written down."""
+
+    def __init__(self, orders: Ints, revenue: Array) -> None:
+        self.orders: Ints = orders
+        self.revenue: Array = revenue
+
+    def extend(self, orders: Ints) -> None:
+        """Take in further types."""
+        self.orders = np.concatenate([self.orders, orders])
+
+    def worth(self, node: Node, types: Ints | slice = slice(None)) -> Array:
+        """w for the types."""
+        chosen = np.arange(len(self.orders))[types]
+        worth = np.empty(len(chosen))
+        for begin, end in blocks_of(len(chosen), self.orders.shape[1]):
+            own = self.orders[chosen[begin:end]]
+            least_of_rankings(own, node.inside, node.outside, self.revenue, worth[begin:end])
+        return worth
 
 
-def choose_item(space: Space, types: TypePool, population: Array, node: Node) -> int:
+def blocks_of(rows: int, size: int) -> Iterator[tuple[int, int]]:
+    """Begin and end of blocks of rows, each of that size, with a look at the clock between two of them."""
+    step = max(1, _AT_ONCE // max(size, 1))
+    for begin in range(0, rows, step):
+        if begin:
+            check_patience()
+        yield begin, min(begin + step, rows)
+
+
+def choose_item(space: Space, types: TypePool | RankingPool, population: Array, node: Node) -> int:
     """The item to split a node by: that with the lowest bounds of both parts, for one population."""
     free = np.flatnonzero(~(node.inside | node.outside))
     if len(free) > _CANDIDATES:
@@ -269,7 +313,7 @@ def search(
                 report(nodes, best, max(-heap[0][0] if heap else best, best))
     except OutOfTimeError:
         reason = "max_seconds"
-    except (KeyboardInterrupt, GraphTooLargeError) as stop:
+    except (KeyboardInterrupt, GraphTooLargeError, NoMemoryError) as stop:
         if not np.isfinite(best):
             raise
         reason = "interrupted" if isinstance(stop, KeyboardInterrupt) else "too large"
@@ -281,7 +325,7 @@ def search_mixture(
     orders: Ints, weights: Array, space: Space, tol: float, deadline: float, start: tuple[Mask, float]
 ) -> Found:
     """The best menu for one population, given as rankings."""
-    types = TypePool(above_in(orders), space.revenue)
+    types = RankingPool(orders, space.revenue)
 
     def bound(node: Node, beat: float) -> tuple[float, int]:
         here = float(weights @ types.worth(node))
@@ -298,7 +342,7 @@ class WorstCases:
     """Bounds on the worst case of nodes, over populations that are given by what they take from the recorded menus.
 
     membership, counted   (m, n): the recorded menus, and the cells that say which populations count
-    known                 (n, n): [a, b] where everybody prefers a to b; None where not all such rankings are in the model
+    known                 which items everybody prefers to which; None where not all such rankings are in the model
     cheapest              of the worth of types, and who takes which cell (cells, types): shares of types that count, with the
                           least worth
     """
@@ -307,17 +351,24 @@ class WorstCases:
         self,
         membership: Mask,
         counted: Mask,
-        known: Mask | None,
+        known: Preferences | None,
         revenue: Array,
         cheapest: Callable[[Array, Any], Array],
     ) -> None:
         self._membership, n = membership, len(revenue)
-        self._known = None if known is None else as_words(np.ascontiguousarray(known.T))
+        words = -(-n // 64)
+        self._known: Words | None = None
+        if known is not None:
+            self._known = as_words(known.table(n).T) if len(known.named) else np.empty((0, words), np.uint64)
         self._cells = Cells(membership)  # every item of a menu is a cell of its own
         number = np.cumsum(counted).reshape(counted.shape) - 1
         self._number = np.where(counted, number, -1)  # (m, n): of the cells that count
         self._cheapest = cheapest
-        self.types: TypePool = TypePool(above_in(np.empty((0, n), np.int64)), revenue)
+        self.types: TypePool | RankingPool = (
+            RankingPool(np.empty((0, n), np.int64), revenue)
+            if known is None
+            else TypePool(np.empty((0, n, words), np.uint64), revenue)
+        )
         self._seen: set[bytes] = set()
         self.matrix: Any = sparse.csc_matrix((int(counted.sum()), 0))
         self.populations: list[Array] = []
@@ -330,18 +381,28 @@ class WorstCases:
             return
         new = np.array(rows)
         self._seen.update(row.tobytes() for row in rows)
-        if self._known is None:
-            above, new = above_in(new), self._taken(new)
+        if isinstance(self.types, RankingPool):
+            self.types.extend(new)
+            new = self._taken(new)
         else:
-            above = np.empty((len(new), *self.types.above.shape[1:]), np.uint64)
-            relate(new, self._membership, self._known, above)
-        self.types.above = np.concatenate([self.types.above, above])
+            self.types.extend(self._relate(new))
         number = self._number[np.arange(new.shape[1]), new]  # (types, m): which of the cells that count they take
         counts = number >= 0
         ends = np.append(0, np.cumsum(counts.sum(axis=1)))
         entries = np.ones(int(ends[-1])), number[counts], ends
         columns = sparse.csc_matrix(entries, shape=(self.matrix.shape[0], len(new)))
         self.matrix = sparse.hstack([self.matrix, columns], "csc")
+
+    def _relate(self, taken: Ints) -> Words:
+        """What types like better than what."""
+        assert self._known is not None
+        n, words = len(self.types.revenue), self._known.shape[1]
+        needed = 8 * n * words * (2 * len(taken) + len(self._seen))  # the pool is copied when it grows
+        require_memory(needed, f"the table of what {len(self._seen):,} types prefer among {n:,} items")
+        above = np.empty((len(taken), n, words), np.uint64)
+        for begin, end in blocks_of(len(taken), n * n):
+            relate(taken[begin:end], self._membership, self._known, above[begin:end])
+        return above
 
     def _taken(self, orders: Ints) -> Ints:
         """What rankings take from the recorded menus."""

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.compile import clock
+from rumflow.core.memory import NoMemoryError
+from rumflow.core.patience import OutOfTimeError, limited
+from rumflow.core.preferences import Preferences
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_outside, find_revenue
@@ -24,6 +29,7 @@ from rumflow.inference.assortment_search import (
     SearchGoal,
     Space,
     WorstCases,
+    blocks_of,
     search,
     search_mixture,
 )
@@ -33,7 +39,15 @@ from rumflow.models.rankings import choice_probabilities
 from rumflow.output.progress import Stage
 from rumflow.projection.results import Projection
 
+_PRODUCTS = 500  # of numbers in a product of tables, in the time of one look at an item
+_MOST_LINKED = 20_000  # items of which it is found out which may as well be on menus with which
+_TABLE_SECONDS = 1.0  # for what the menus of the table earn in the fit, also where time is up
 _TOL = 1e-6  # of the largest revenue: menus closer than this are equally good
+
+
+def _no_links(n: int) -> Any:
+    none: Any = (n, n)
+    return sparse.csr_matrix(none, dtype=np.bool_)
 
 
 class Row(NamedTuple):
@@ -77,27 +91,43 @@ class Task:
         limits = Limits(needed[self._order], size, apart[:, self._order])
         self._revenue = self.values[self._order]
         self._membership = np.ascontiguousarray(self.given.menus[:, self._order])
-        self._known = (
-            fit.model.preferences(fit.items)[np.ix_(self._order, self._order)] if fit.model.is_random_utility else None
-        )
+        self._known: Preferences | None = None
+        if fit.model.is_random_utility:
+            self._known = fit.model.known(fit.items).cut(self._order)
         self._space = Space(self._revenue, limits, self._implied(limits, max_size is not None))
-        self._fixed_space = Space(self._revenue, limits, np.zeros((fit.n, fit.n), np.bool_))
+        self._fixed_space = Space(self._revenue, limits, _no_links(fit.n))
         if self._space.root() is None:
             raise InputError("no assortment satisfies max_size, must and never_together together")
 
-    def _implied(self, limits: Limits, sized: bool) -> Mask:
-        """[i, k]: a best menu that has i may as well have k."""
+    def _implied(self, limits: Limits, sized: bool) -> Any:
+        """[i, k]: a best menu that has i may as well have k. None are known where that would take too long."""
         n = len(self._revenue)
-        if sized or self._known is None:
-            return np.zeros((n, n), np.bool_)
+        if sized or self._known is None or n > _MOST_LINKED:
+            return _no_links(n)
         menus = self._membership.astype(np.float32)
-        missing = menus.T @ (1 - menus)  # [i, k]: menus with i and without k
-        known = self._known.astype(np.float32)  # [a, b]: a above b
-        unlike = known.T @ (1 - known - np.eye(n, dtype=np.float32)) > 0  # [i, k]: something above i, not above k nor k
-        implied = (missing == 0) & ~unlike & (self._revenue[:, None] <= self._revenue[None, :])
-        implied[:, limits.apart.any(axis=0)] = False
-        np.fill_diagonal(implied, False)
-        return np.asarray(implied, np.bool_)
+        without = 1 - menus
+        free = ~limits.apart.any(axis=0)
+        rows: list[Any] = []
+        over = self._known.over.astype(np.float32)  # [a, b]: a above b
+        # Nothing is above i that is not above k nor k itself.
+        follows: Mask = over.T @ (1 - over - np.eye(len(over), dtype=np.float32)) <= 0
+        bound = np.append(over.any(axis=0), False)  # has it items above? The last entry is for items that are not named
+        try:
+            for begin, end in blocks_of(n, n * (1 + len(menus) // _PRODUCTS)):
+                own = slice(begin, end)
+                implied = menus[:, own].T @ without == 0  # no menu has i and lacks k
+                if len(over):
+                    number = self._known.number[own]
+                    below = np.flatnonzero(bound[number])
+                    allowed = np.zeros((len(below), n), np.bool_)
+                    allowed[:, self._known.named] = follows[number[below]]
+                    implied[below] &= allowed
+                implied &= (self._revenue[own, None] <= self._revenue) & free
+                implied[np.arange(end - begin), np.arange(begin, end)] = False
+                rows.append(sparse.csr_matrix(implied))
+        except OutOfTimeError:
+            return _no_links(n)
+        return sparse.vstack(rows, "csr")
 
     def allows(self, menu: Mask) -> bool:
         """Does a menu keep the limits?"""
@@ -124,8 +154,13 @@ class Task:
         def cheapest(worth: Array, taken: Any) -> Array:
             return populations.cheapest(worth, taken, row, self._order[place])
 
-        cases = WorstCases(self._membership, counted, self._known, self._revenue, cheapest)
-        cases.learn(self._place[populations.orders])
+        @cache
+        def cases() -> WorstCases:
+            """Made when the search asks: where there is no time or room for them, it ends with what it has."""
+            made = WorstCases(self._membership, counted, self._known, self._revenue, cheapest)
+            made.learn(self._place[populations.orders])
+            return made
+
         highest = -np.inf
 
         def value(menu: Mask) -> float:
@@ -134,11 +169,11 @@ class Task:
                 return float(self._revenue[menu][0])
             solution, orders = populations.worst(menu[self._place], self.values)
             highest = max(highest, solution.value)
-            cases.learn(self._place[orders])
+            cases().learn(self._place[orders])
             return solution.bound
 
         def bound(node: Node, beat: float) -> tuple[float, int]:
-            return cases.bound(self._space, node, beat)
+            return cases().bound(self._space, node, beat)
 
         begin = None if start is None else (start[0][self._order], start[1])
         menus = [menu[self._order] for menu in first]
@@ -155,12 +190,31 @@ class Task:
         first = self._fixed_space.root()
         assert first is not None
         menus = [first.inside, *(own for own in self._membership if self._fixed_space.allows(own))]
-        orders, weights = self._place[self.fit.rankings.orders], self.fit.rankings.weights
-        earned = choice_probabilities(orders, weights, np.array(menus)) @ self._revenue
-        best = int(earned.argmax())
-        start = menus[best], float(earned[best])
-        found = search_mixture(orders, weights, self._fixed_space, self._tol, deadline, start)
+        most = float(self._revenue.max())
+        found = Found(menus[-1], float(self._revenue[menus[-1]].min()), most, 0, "")
+        try:
+            with limited(deadline):
+                earned = self._earned(np.array(menus)[:, self._place])
+                best = int(earned.argmax())
+                start = menus[best], float(earned[best])
+                found = found._replace(menu=start[0], value=start[1])
+                orders, weights = self._place[self.fit.rankings.orders], self.fit.rankings.weights
+                found = search_mixture(orders, weights, self._fixed_space, self._tol, deadline, start)
+        except OutOfTimeError:
+            found = found._replace(reason="max_seconds")
+        except NoMemoryError:
+            found = found._replace(reason="too large")
+        except KeyboardInterrupt:
+            found = found._replace(reason="interrupted")
         return found._replace(menu=found.menu[self._place])
+
+    def _earned(self, menus: Mask) -> Array:
+        """What menus earn from the fitted mixture."""
+        orders, weights, _ = self.fit.rankings
+        earned = np.zeros(len(menus))
+        for begin, end in blocks_of(len(orders), int(menus.sum())):
+            earned += choice_probabilities(orders[begin:end], weights[begin:end], menus) @ self.values
+        return earned
 
     def range(self, populations: Populations, menu: Mask) -> tuple[float, float]:
         """The least and the most that a menu earns in some populations."""
@@ -192,9 +246,11 @@ class Task:
     def table(self, rows: list[Row]) -> dict[str, list[Any]]:
         """Columns of the result's table."""
         ranges = [self.range(self._fitted, row.menu) for row in rows]
-        menus = np.array([row.menu for row in rows])
-        rankings = self.fit.rankings
-        fitted = choice_probabilities(rankings.orders, rankings.weights, menus) @ self.values
+        try:
+            with limited(clock() + _TABLE_SECONDS):
+                fitted = self._earned(np.array([row.menu for row in rows]))
+        except (NoMemoryError, OutOfTimeError):
+            fitted = np.full(len(rows), np.nan)
         return {
             "assortment": [row.name for row in rows],
             "menu": [row.labels(self.fit) for row in rows],

@@ -229,8 +229,11 @@ def exact_fit(
             "bounds need the graph of the menus, which is too large here (the fit has route 'bounded'); leave out menus"
         )
     if not fit.certificate.is_optimal(Stop(1e-8)):
+        # A projection that was given can be made again with what `project` has; what was made here only as the caller asks.
+        why = fit.status.explanation if fit is data else fit.status.explain()
         raise NotConvergedError(
-            f"bounds: the projection they start from is not accurate enough: {fit.status.explanation}", fit
+            f"the projection that this starts from is not accurate enough: {why}",
+            fit,
         )
     return fit
 

@@ -18,18 +18,20 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from heapq import nsmallest
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rumflow.check import check_item, check_whole
-from rumflow.core.arrays import Array, Mask
+from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
+from rumflow.core.patience import check_patience
 from rumflow.core.seeds import ZERO, Seed, entropy
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.labels import Item, format_menu
@@ -39,7 +41,7 @@ from rumflow.inference.bounds import ask_functionals, exact_fit, item_labels
 from rumflow.inference.sharp import FixedCells, LinearFunctionals, find_bounds, fixed_by, lay_out, make_programs
 from rumflow.models.model import Model
 from rumflow.output.names import WRAPPED, list_menu
-from rumflow.output.progress import Counter
+from rumflow.output.progress import Counter, Stage
 from rumflow.output.result import Result
 from rumflow.output.tables import Table
 from rumflow.projection.results import Projection
@@ -47,6 +49,7 @@ from rumflow.projection.results import Projection
 _DRAWS = 4000  # of answers, for the chance to refute
 _ANSWERS = 4  # possible ones, for the shrinkage
 _MOST_ITEMS = 30  # of a default candidate: two programmes for each item, and more is nothing to ask anybody
+_COMBINED = 200  # observed menus that are met and joined two by two
 _KNOWN = 1e-9  # a menu whose bounds are together no wider has an answer that the data imply
 
 
@@ -231,7 +234,8 @@ def next_menu(
     given = fixed_by(fit)
     outside = None if outside_option is None else find_outside(fit, given.menus, outside_option)
     if asked_menus is None:
-        rows, left = default_candidates(given.menus, most, outside)
+        with Stage(progress, "the menus that could be asked"):
+            rows, left = default_candidates(given.menus, most, outside)
     else:
         rows, left = np.array(asked_menus, np.bool_).reshape(-1, fit.n), 0
         seen = {row.tobytes() for row in given.menus[(given.seen == given.menus).all(axis=1)]}
@@ -355,26 +359,56 @@ def _row(items: Sequence[Item], menu: Iterable[Item], outside: Item | None) -> M
 
 
 def default_candidates(menus: Mask, most: int, outside: int | None = None) -> tuple[Mask, int]:
-    """The default list, and how many more there are."""
+    """The default list, and how many more there are.
+
+    Candidates are tuples of item numbers, and pairs are not listed but counted: of 5,000 items there are 12 million.
+    """
     n = menus.shape[1]
-    kinds: list[list[Mask]] = [[], [], []]
-    for menu in menus:
-        for x in np.flatnonzero(menu):
-            less = menu.copy()
-            less[x] = False
-            kinds[0].append(less)
-    for a, b in combinations(menus[:200], 2):
-        kinds[1] += [a & b, a | b]
-    a, b = np.triu_indices(n, 1)
-    pairs = np.zeros((len(a), n), np.bool_)
-    pairs[np.arange(len(a)), a] = pairs[np.arange(len(a)), b] = True
-    kinds[2] = list(pairs)
-    seen = {menu.tobytes() for menu in menus}
-    rows: list[Mask] = []
-    for kind in kinds:
-        for menu in sorted(kind, key=lambda row: (int(row.sum()), row[::-1].tobytes())):
-            fits = 2 <= menu.sum() <= _MOST_ITEMS and (outside is None or menu[outside])
-            if fits and menu.tobytes() not in seen:
-                seen.add(menu.tobytes())
-                rows.append(menu)
-    return np.array(rows[:most], np.bool_).reshape(-1, n), max(len(rows) - most, 0)
+    observed = [np.flatnonzero(menu) for menu in menus]
+    seen = {tuple(own.tolist()) for own in observed if len(own) <= _MOST_ITEMS}
+    chosen: list[tuple[int, ...]] = []
+    listed = 0
+    for kind in (_less_one(observed), _met_and_joined(menus[:_COMBINED], observed[:_COMBINED])):
+        new = {menu for menu in kind if 2 <= len(menu) <= _MOST_ITEMS and (outside is None or outside in menu)} - seen
+        listed += len(new)
+        if len(chosen) < most:
+            chosen += nsmallest(most - len(chosen), new, key=lambda menu: (len(menu), menu[::-1]))
+        seen |= new
+    allowed = n * (n - 1) // 2 if outside is None else n - 1
+    known = sum(len(menu) == 2 and (outside is None or outside in menu) for menu in seen)
+    pairs = (pair for pair in _pairs(n, outside) if pair not in seen)
+    chosen += islice(pairs, most - len(chosen))
+    rows = np.zeros((len(chosen), n), np.bool_)
+    for row, menu in zip(rows, chosen, strict=True):
+        row[list(menu)] = True
+    return rows, listed + allowed - known - len(chosen)
+
+
+def _less_one(observed: Sequence[Ints]) -> Iterator[tuple[int, ...]]:
+    """Menus less one of their items; those that are too large anyway are left out."""
+    for own in observed:
+        check_patience()
+        if len(own) <= _MOST_ITEMS + 1:
+            menu = tuple(own.tolist())
+            yield from (menu[:x] + menu[x + 1 :] for x in range(len(menu)))
+
+
+def _met_and_joined(menus: Mask, observed: Sequence[Ints]) -> Iterator[tuple[int, ...]]:
+    """Intersections and unions of two; again without those that are too large."""
+    table = menus.astype(np.float32)
+    common = np.rint(table @ table.T).astype(np.int64)  # items of both
+    for a, b in combinations(range(len(observed)), 2):
+        check_patience()
+        first, second, both = observed[a], observed[b], int(common[a, b])
+        if 2 <= both <= _MOST_ITEMS:
+            small, other = (first, b) if len(first) <= len(second) else (second, a)
+            yield tuple(small[menus[other, small]].tolist())
+        if len(first) + len(second) - both <= _MOST_ITEMS:
+            yield tuple(np.union1d(first, second).tolist())
+
+
+def _pairs(n: int, outside: int | None) -> Iterator[tuple[int, int]]:
+    """All pairs that have the outside option, in the order of their bit masks."""
+    for b in range(n):
+        for a in range(b) if outside is None or b == outside else (outside,) if outside < b else ():
+            yield a, b

@@ -11,6 +11,7 @@ from scipy import sparse
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
+from rumflow.core.memory import NoMemoryError
 from rumflow.core.patience import OutOfTimeError, check_patience
 from rumflow.inference.plausible import Band
 from rumflow.inference.sharp import LinearFunctionals, find_bounds, fixed_by, independent, lay_out, worst_case
@@ -35,7 +36,7 @@ class Populations:
         """The least and the most that a menu earns; NaN where the graph is too large, or time is up."""
         try:
             return self._range(menu, values)
-        except (GraphTooLargeError, OutOfTimeError):
+        except (GraphTooLargeError, NoMemoryError, OutOfTimeError):
             return np.nan, np.nan
 
     def _range(self, menu: Mask, values: Array) -> tuple[float, float]:
@@ -52,9 +53,17 @@ class Fitted(Populations):
     def __init__(self, fit: Projection) -> None:
         self.fit: Projection = fit
         self._given = fixed_by(fit)
-        self.orders: Ints = fit.rankings.orders
-        self.weights: Array = fit.rankings.weights
         self.counted: Mask = independent(self._given.menus, self._given.seen)
+
+    @property
+    def orders(self) -> Ints:  # type: ignore[override]  # these are made when they are asked for: there may be no room
+        """Rankings of the fit, best first."""
+        return self.fit.rankings.orders
+
+    @property
+    def weights(self) -> Array:  # type: ignore[override]
+        """Their weights."""
+        return self.fit.rankings.weights
 
     def worst(self, menu: Mask, values: Array) -> tuple[Solution, Ints]:
         """The least that a menu earns, and the rankings of a population that pays no more."""

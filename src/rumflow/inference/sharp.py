@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
-from rumflow.core.graph import Graph, cells_of_types, cheapest_type
+from rumflow.core.compile import clock
+from rumflow.core.graph import Graph, GraphTooLargeError, cells_of_types, cheapest_type
 from rumflow.core.graph_cells import Cells
-from rumflow.core.patience import check_patience
+from rumflow.core.memory import require_memory
+from rumflow.core.patience import check_patience, deadline
 from rumflow.data.labels import format_menu, tie_number
 from rumflow.data.menus import labels_of, unique_menus
 from rumflow.errors import InputError
@@ -23,6 +25,8 @@ from rumflow.solvers.linear_programs import Solution, TypePrograms
 
 _OPEN = 1e-9  # a narrower range is that of a share that is known
 
+_TABLES = 5  # of numbers for menus and items, while it is found out what a fit fixes
+_BYTES_A_SECOND = 6e8  # of these, on pages that nobody has used
 _STEPS = 30  # of Dinkelbach's method, which converges faster than linearly
 
 
@@ -255,6 +259,13 @@ def fixed_by(fit: Projection) -> FixedCells:
     """What a fit fixes."""
     if not isinstance(fit, Projection):
         raise InputError(f"data: a projection, data or an array is needed, not {type(fit).__name__}")
+    m, n = len(fit.observations.menus), fit.n
+    needed = 8.0 * _TABLES * m * n
+    what = f"the tables of {m:,} menus and {n:,} items"
+    require_memory(needed, what, "leave out menus or items, such as rare ones")
+    if needed > _BYTES_A_SECOND and clock() + needed / _BYTES_A_SECOND > deadline():
+        words = "would take longer than what is left of max_seconds: allow more time, or leave out menus or items"
+        raise GraphTooLargeError(f"{what} {words}", 0, 0, int(needed), 0, late=True)
     several = fit.membership.sum(axis=1) >= 2
     menus, weights, values = fit.membership[several], fit.cell_weights[several], fit.fitted[several]
     # Data inside the model have no normal but rounding.

@@ -134,7 +134,7 @@ def _raise_unless_done(batch: ProjectionBatch) -> None:
     short = [i for i, status in enumerate(batch.status) if status is not Status.OPTIMAL]
     if short:
         why = f"{len(short)} of {len(batch)} projections did not converge, the first of them number {short[0]}: "
-        why += batch.status[short[0]].explanation
+        why += batch.status[short[0]].explain("tol", "start")
     elif batch.interrupted:
         why = INTERRUPTED_AT_THE_END
     else:

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from rumflow.check import check_menu
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.lattice import Lattice
+from rumflow.core.memory import require_memory
 from rumflow.core.menus import Menus
+from rumflow.core.patience import check_patience
 from rumflow.core.transforms import zeta
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu, tie_number
@@ -23,6 +25,8 @@ from rumflow.models.rankings import choice_probabilities
 from rumflow.output.names import how_many
 from rumflow.output.result import Result
 from rumflow.renamed import Renamed
+
+_AT_ONCE = 10_000_000  # items of rankings that are completed between two looks at the clock
 
 
 class _Rankings(NamedTuple):
@@ -189,7 +193,17 @@ class Fitted(Result, ABC):
         """
         types, weights = self.mixture
         heaviest = np.argsort(-weights, kind="stable")
-        return Rankings(self.geometry.orders(types[heaviest]), weights[heaviest], self.items)
+        # Of thousands of types and 100,000 items: memory is asked for first, and the clock looked at.
+        k, n = len(types), len(self.items)
+        require_memory(8.0 * k * n, f"the table of {k:,} rankings of {n:,} items")
+        step = max(1, _AT_ONCE // n)
+        if k <= step:
+            return Rankings(self.geometry.orders(types[heaviest]), weights[heaviest], self.items)
+        orders = np.empty((k, n), np.int64)
+        for begin in range(0, k, step):
+            check_patience()
+            orders[begin : begin + step] = self.geometry.orders(types[heaviest[begin : begin + step]])
+        return Rankings(orders, weights[heaviest], self.items)
 
     @cached_property
     def rho(self) -> Array:

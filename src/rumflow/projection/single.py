@@ -278,7 +278,7 @@ def is_rum(rho: DataLike | ArrayLike, tol: float = 1e-9) -> bool:
     if fit.distance > tol and 2 * (fit.objective - fit.gap) <= tol * tol and fit.status is not Status.OPTIMAL:
         raise NotConvergedError(
             f"is_rum: the distance is at most {fit.distance:.3g}, but it is not certified to be above tol={tol:g}: "
-            f"{fit.status.explanation}",
+            f"{fit.status.explain('tol')}",
             fit,
         )
     return fit.distance <= tol

@@ -30,16 +30,40 @@ class Status(StrEnum):
 
     @property
     def explanation(self) -> str:
-        """The cause, and what to do about it."""
+        """The cause, and what to do about it where all arguments of `project` are there."""
+        return self.explain("max_seconds", "tol", "start")
+
+    def explain(self, *options: str) -> str:
+        """The cause, and what to do about it for callers of a function that has these arguments.
+
+        Parameters
+        ----------
+        *options : str
+            Of max_seconds, tol and start those that the function has.
+
+        Returns
+        -------
+        str
+        """
+        tol, start = "tol" in options, "start" in options
+        larger = "ask for a larger tol, or " if tol else ""
+        if "max_seconds" in options:
+            fewer = ("ask for a larger tol, " if tol else "") + "allow more time with max_seconds, or "
+        else:
+            fewer = larger
+        more = ", or ask for a larger tol" if tol else ""
+        if start:  # whoever has this has a tolerance, too
+            more = ", ask for a larger tol, or pass the rankings so far as start"
         return {
             Status.OPTIMAL: "the certified gap is within the tolerance",
             Status.BOUNDED: "the graph of these menus is too large, and the bound computed instead leaves a gap above "
-            "the tolerance: ask for a larger tol, allow more time with max_seconds, or leave out menus or items",
-            Status.STALLED: "rounding stopped the progress before the tolerance was met: ask for a larger tol, "
-            "or bring the weights closer together",
-            Status.MAX_SECONDS: "the time limit max_seconds came first: allow more time, ask for a larger tol, "
-            "or pass the rankings so far as start",
-            Status.INTERRUPTED: "it was interrupted: pass the rankings so far as start to continue",
+            f"the tolerance: {fewer}leave out menus or items",
+            Status.STALLED: "rounding stopped the progress before the tolerance was met: "
+            f"{larger}bring the weights closer together",
+            # Whoever has no limit of their own is under that of somebody else.
+            Status.MAX_SECONDS: f"the time limit max_seconds came first: allow more time{more}",
+            Status.INTERRUPTED: "it was interrupted"
+            + (": pass the rankings so far as start to continue" if start else ""),
         }[self]
 
     @property

@@ -111,6 +111,9 @@ class GraphGeometry(TableGeometry):
             try:
                 graph = self.model.geometry(part, limit._replace(bytes=max(left, 0.0)))
             except GraphTooLargeError as error:
+                if len(self.menus) > 1 and limit.late():  # not that this graph is large, which may be of a pair
+                    words = f"the time was up before all graphs of {len(self.menus):,} groups of menus were built"
+                    error = GraphTooLargeError(words, error.nodes, error.arcs, error.bytes, error.done, late=True)
                 raise error.beside(self._graphs) from None
             self._graphs.append(graph)
             left -= graph.n_bytes
