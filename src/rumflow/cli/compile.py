@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to compile."""
     parser.description = (
         f"{parser.description} Into the folder that NUMBA_CACHE_DIR names, else beside the package, else into the user's cache. "
-        "Takes about a minute of one core and 12 MB where nothing is on disk yet, seconds where everything is."
+        "Takes about a minute of one core and 9 MB where nothing is on disk yet, seconds where everything is."
     )
     parser.add_argument(
         "--layers", action="store_true", help="also what layers need, 15 seconds more; PyTorch must be installed"
