@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rumflow.core.patience import OutOfTimeError, limited
 from rumflow.inference.mixture_weights import most_likely_weights
 
 
@@ -46,3 +47,8 @@ def test_against_em(seed):
     assert logliks[0] >= logliks[1] - 1e-9
     assert logliks[0] == pytest.approx(logliks[1], abs=1e-3)
     assert (matrix[:, seen] @ (counts[seen] / (found @ matrix[:, seen]))).max() <= counts.sum() + 1e-8
+
+
+def test_a_limit_of_time_holds_between_two_steps():
+    with limited(-np.inf), pytest.raises(OutOfTimeError):
+        most_likely_weights(np.array([[0], [1]]), np.array([6.0, 2.0]), np.full(2, 0.5), 1e-9)

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from rumflow.core.arrays import Array, Ints
+from rumflow.core.patience import check_patience
 
 _FIRST = 1e-3  # the first barrier, k mu, as a part of N
 _MOST_STEPS = 40  # with each barrier
@@ -60,6 +61,7 @@ def _centre(matrix: Array, count: Array, w: Array, mu: float) -> Array:
     """The weights where F(w) + mu sum(log w) is largest, from others."""
     total = float(count.sum())
     for _ in range(_MOST_STEPS):
+        check_patience()  # with thousands of types a step takes seconds
         rho = w @ matrix
         slope = w * (matrix @ (count / rho) - total) + mu
         z = _step(w[:, None] * matrix * (np.sqrt(count) / rho), slope, mu)
