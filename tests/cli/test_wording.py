@@ -70,6 +70,14 @@ def test_what_is_no_argument_stays(text):
     assert shell_words(text, arguments("bounds")) == text
 
 
+def test_words_of_the_command_line_may_be_values():
+    """A column that is called as an option is."""
+    given = arguments("bounds")
+    given.words = ["choice"]
+    assert shell_words("cluster='choice' (--subject): no such column", given) == "--subject choice: no such column"
+    assert shell_words("say count='choice'", given) == "say --count choice"
+
+
 def test_workers_have_another_name():
     assert shell_words("n_jobs: other than 1 needs joblib", arguments("test")) == "--jobs: other than 1 needs joblib"
 

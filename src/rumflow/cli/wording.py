@@ -83,19 +83,24 @@ def shell_words(text: str, arguments: Namespace | None = None) -> str:
         kept.append(found[0])
         return f"\0{len(kept) - 1}\0"
 
+    def put_back(part: str) -> str:
+        return re.sub(r"\0(\d+)\0", lambda found: kept[int(found[1])], part)
+
     text = re.sub(_protected(arguments, names), keep, text)
     name = rf"(?<![\w'\"-])({'|'.join(sorted(names, key=len, reverse=True))})"
     # The option itself follows where it is called otherwise: cluster='clan' (--subject).
-    text = re.sub(rf"\b\w+=({_VALUE}) \((--[a-z-]+)[^(),]*\)", lambda found: found[2] + _ending(found[1]), text)
+    text = re.sub(
+        rf"\b\w+=({_VALUE}) \((--[a-z-]+)[^(),]*\)", lambda found: found[2] + _ending(put_back(found[1])), text
+    )
     text = re.sub(rf"(\b\w+=(?:{_VALUE})) \(--[^()]*\)", r"\1", text)
-    text = re.sub(rf"{name}=({_VALUE})", lambda found: _option(found[1]) + _ending(found[2]), text)
+    text = re.sub(rf"{name}=({_VALUE})", lambda found: _option(found[1]) + _ending(put_back(found[2])), text)
     text = re.sub(rf"^{name}(?=: )", lambda found: _option(found[1]), text)
     # Words that are no English and no names of columns are arguments wherever they are.
     odd = "|".join(one for one in names if "_" in one and one not in {role.name for role in ROLES})
     if odd:
         text = re.sub(rf"(?<![\w'\"-])({odd})(?![\w.=:])( \(--[^()]*\))?", lambda found: _option(found[1]), text)
     text = re.sub(r"(--[a-z-]+), \1\b", r"\1", text)
-    return re.sub(r"\0(\d+)\0", lambda found: kept[int(found[1])], text)
+    return put_back(text)
 
 
 def _protected(arguments: Namespace | None, names: Sequence[str]) -> str:
