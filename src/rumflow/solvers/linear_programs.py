@@ -45,7 +45,7 @@ _MOST_ROUNDS = 400
 _COLUMNS_A_ROUND = 300
 _LOOSE = 1e-6  # a bound by flows further off than this, where coefficients are about 1, is sought again by columns
 _STEEP = 1e3  # the largest price of the anchor, where coefficients are about 1
-_QUICK = 1_000  # programmes of fewer variables take no time that anybody would notice
+_QUICK = 1_000  # programmes of fewer variables and conditions take no time that anybody would notice
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -340,11 +340,12 @@ def solve_program(
             options=options,
         )
 
+    size = len(cost) + sum(len(given[1]) for given in (equal, most) if given is not None)
     limit = {} if np.isinf(deadline()) else {"time_limit": max(deadline() - clock(), 0.01)}
     # The fitted values are feasible only up to rounding. Where the tight tolerances do not allow for that, take the usual ones.
     for tolerances in (_OPTIONS, {}):
         call = partial(solve, tolerances | limit)
-        answer = call() if len(cost) < _QUICK else listen(call)
+        answer = call() if size < _QUICK else listen(call)
         if answer.status == 0:
             return answer
         if limit and answer.status == 1:
