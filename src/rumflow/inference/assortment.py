@@ -25,9 +25,7 @@ from numpy.typing import ArrayLike
 
 from rumflow.check import check_level, check_replicates, check_seconds, check_whole
 from rumflow.core.compile import clock
-from rumflow.core.graph import GraphTooLargeError
-from rumflow.core.memory import NoMemoryError
-from rumflow.core.patience import OutOfTimeError, limited
+from rumflow.core.patience import limited
 from rumflow.core.seeds import ZERO, Seed, either
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.choices import ChoiceData
@@ -36,7 +34,7 @@ from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import check_revenue, find_items
 from rumflow.inference.assortment_result import REASONS, BestAssortment
-from rumflow.inference.assortment_search import Found
+from rumflow.inference.assortment_search import STOPS, Found, reason_of
 from rumflow.inference.assortment_task import Row, SearchLine, Task
 from rumflow.inference.bounds import exact_fit, item_labels
 from rumflow.inference.confidence import BoundsOptions, has_counts
@@ -220,16 +218,10 @@ def _search(task: Task, point: Found, deadline: float, line: SearchLine) -> Foun
 
 def _rejected(data: ChoiceData, task: Task, options: BoundsOptions) -> tuple[str, list[str]]:
     """What to say where no level is asked for, but every population is rejected at the usual one, or why that is not known."""
-    reason = ""
     try:
         populations = NotRejected(task.fit, find_band(data, task.given.menus, task.given.seen, task.values, options))
-    except KeyboardInterrupt:
-        reason = "interrupted"
-    except OutOfTimeError:
-        reason = "max_seconds"
-    except (GraphTooLargeError, NoMemoryError):
-        reason = "too large"
-    if reason:
+    except STOPS as stop:
+        reason = reason_of(stop)
         return reason, [
             f"Whether the data reject every population at {100 * _LEVEL:g} % is not known: {REASONS[reason]}."
         ]
@@ -256,12 +248,8 @@ class _Level:
         try:
             if not reason:
                 reason = self._find(data, deadline, line, options)
-        except KeyboardInterrupt:
-            reason = "interrupted"
-        except OutOfTimeError:
-            reason = "max_seconds"
-        except (GraphTooLargeError, NoMemoryError):
-            reason = "too large"
+        except STOPS as stop:
+            reason = reason_of(stop)
         if reason == "rejected":
             self.note = f"Every population is rejected at {percent}, so the model itself is: {self.note}."
         elif not self.ends:

@@ -245,6 +245,16 @@ def choose_item(space: Space, types: TypePool | RankingPool, population: Array, 
     return choice
 
 
+#: What ends a search before it is done.
+STOPS = (KeyboardInterrupt, OutOfTimeError, GraphTooLargeError, NoMemoryError)
+
+
+def reason_of(stop: BaseException) -> str:
+    """As `BestAssortment.reason` calls it."""
+    late = "max_seconds" if isinstance(stop, OutOfTimeError) else "too large"
+    return "interrupted" if isinstance(stop, KeyboardInterrupt) else late
+
+
 class SearchGoal(NamedTuple):
     """When a search ends."""
 
@@ -316,7 +326,7 @@ def search(
     except (KeyboardInterrupt, GraphTooLargeError, NoMemoryError) as stop:
         if not np.isfinite(best):
             raise
-        reason = "interrupted" if isinstance(stop, KeyboardInterrupt) else "too large"
+        reason = reason_of(stop)
     upper = max(best, dropped, pending, -heap[0][0] if heap else best)
     return Found(menu, best, upper, nodes, reason)
 
