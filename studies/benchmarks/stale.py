@@ -49,6 +49,7 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "exp3": ("torch.layer", "torch.head"),
     "explain": ("inference.explain",),
     "explain_hotel": ("inference.explain",),
+    "before": ("core.compile", "projection.single", "inference.test"),
     "first_use": ("core.compile",),
     "fuzz": None,
     "graphs": ("projection.single", "data.simulate"),

@@ -1,6 +1,7 @@
 """Numbers of threads, from arguments and the environment; pieces of work and their errors."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -148,3 +149,20 @@ def test_pieces_run_alone_where_threads_take_no_more_work(monkeypatch):
     finally:
         threads._inside.pool = False
     assert seen == [0, 1, 2]
+
+
+def test_an_interrupt_waits_until_a_piece_is_handed_over(monkeypatch):
+    """Inside `submit` it could leave the pool locked."""
+    plain, handed = threads.ThreadPoolExecutor.submit, []
+
+    def submit(self, *given):
+        signal.raise_signal(signal.SIGINT)
+        future = plain(self, *given)
+        handed.append(future)
+        return future
+
+    monkeypatch.setattr(threads.ThreadPoolExecutor, "submit", submit)
+    with pytest.raises(KeyboardInterrupt):
+        threads.run_threads(lambda _: None, range(4), 2)
+    assert len(handed) == 1
+    assert handed[0].done()

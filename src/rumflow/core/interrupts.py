@@ -1,4 +1,4 @@
-"""Ctrl-C while kernels are compiled or loaded, and while modules are imported.
+"""Ctrl-C while kernels are compiled or loaded, while modules are imported, and while work is handed to threads.
 
 Python raises KeyboardInterrupt between any two instructions of the main thread. Inside Numba that does harm: its tables of
 functions are left half read, so that no kernel can be compiled any more in the same process ("generator raised StopIteration"),

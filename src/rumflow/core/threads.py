@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from rumflow.check import MOST_THREADS, check_threads
+from rumflow.core.interrupts import hold_interrupt
 from rumflow.core.patience import under
 from rumflow.errors import InputError
 
@@ -64,7 +65,8 @@ def run_threads(task: Callable[[Any], object], pieces: Iterable[Any], threads: i
     try:
         try:
             for piece in pieces:
-                waiting.append(_pool(threads, os.getpid()).submit(patient, piece))
+                with hold_interrupt():  # inside `submit` Ctrl-C may leave the pool locked, and nothing ends any more
+                    waiting.append(_pool(threads, os.getpid()).submit(patient, piece))
         except RuntimeError:  # Python is about to end and takes no more work, or there can be no more threads
             for piece in pieces[len(waiting) :]:
                 task(piece)
