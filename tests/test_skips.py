@@ -28,9 +28,8 @@ def test_skips(text, data, code, tmp_path):
     (tmp_path / "test_one.py").write_text(text, encoding="utf-8")
     (tmp_path / "test_two.py").write_text("def test_that_passes():\n    pass\n", encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=tmp_path, env={**os.environ, "RUMFLOW_DATA": data}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    environment = os.environ | {"RUMFLOW_DATA": data, "RUMFLOW_TESTS_WITHOUT": ""}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == code, run.stdout
     assert ("without leave" in run.stdout) == bool(code)
